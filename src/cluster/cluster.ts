@@ -112,6 +112,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
       return membership.tag;
     },
     async join({ engine, watch, route }) {
+      const serveTurn = serveTurns(engine, watch, () => counts.add("served"));
       const at = advertise === undefined ? undefined : new URL(advertise);
       listener = await listenInternally({
         host: at && !isLoopbackHost(at.hostname) ? undefined : LOOPBACK,
@@ -122,7 +123,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         log,
         handlers: {
           ping: async (exchange) => exchange.send({ tag: membership.tag }),
-          turn: serveTurns(engine, watch, () => counts.add("served")),
+          turn: (...given) => link.serveRequest(() => serveTurn(...given)),
           async refuse(exchange) {
             for await (const message of exchange.messages()) {
               const { turn, keepsRun } = message as { readonly turn: EncodedTurn; readonly keepsRun: boolean };

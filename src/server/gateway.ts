@@ -81,7 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         socketService:
           options.websocket === "off"
             ? undefined
-            : { sockets, serve: (exchange, answer) => serveMessage(exchange, face.name, answer) },
+            : { sockets, serve: (exchange, answer) => serve(() => serveMessage(exchange, face.name, answer)) },
       }),
     ),
     ...(questions ? [answersRoute(questions, faces[0], limits)] : []),
@@ -122,6 +122,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const onFailed = ({ principal, notes }: Exchange) => {
     if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
   };
+
+  const { sharedGate } = options;
+  const serve = (work: () => Promise<void>) => (sharedGate ? sharedGate.serveRequest(work) : work());
 
   /** Serves one message of a WebSocket as a request. */
   const serveMessage = async (exchange: MessageExchange, face: string, answer: () => Promise<void>) => {
@@ -256,8 +259,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     host,
     port: options.port,
     limits,
-    onRequest: (request, response) => void onRequest(request, response),
-    onWebSocket: (...upgrade) => void onRequest(...upgrade),
+    onRequest: (request, response) => void serve(() => onRequest(request, response)),
+    onWebSocket: (...upgrade) => void serve(() => onRequest(...upgrade)),
     onUnreadable,
     use: {
       busy: () => new Set([...active].map(({ request }) => request.socket)),

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { RedisClientOptions, RedisClientType } from "@redis/client";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -24,16 +25,19 @@ export type Missed = "away" | "late" | "refused";
 
 /** One connection to the cluster's Redis. It never makes a request wait for a Redis that is away. */
 export interface RedisLink {
-  /** False if Redis does not reply or takes no writes. One late reply alone does not change this, but see `ask`. */
+  /** False if Redis does not reply or takes no writes. One late reply alone does not change this. */
   readonly isUp: boolean;
   /** Commands that had no reply in time or failed, since the start. */
   readonly failures: number;
   /**
    * Does work that needs Redis. Resolves with the result of `fallback` if Redis is away, has no reply within
-   * 50 ms, or answers with an error. A command without a reply in time may still have had its effect. After a late reply
-   * no work is begun until Redis has answered a check in time, so a request with several questions waits once.
+   * 50 ms, or answers with an error. A command without a reply in time may still have had its effect.
    */
   ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T>;
+  /** Does the same within the time that the request which is being served has left. */
+  askBriefly<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T>;
+  /** Serves a request. All that it asks by `askBriefly` makes it wait no longer than 50 ms in sum. */
+  serveRequest<T>(serve: () => T): T;
   /** Calls the listener whenever `isUp` changes. Returns a function that ends this. */
   onChange(listener: (isUp: boolean) => void): () => void;
   /** Returns the key of a value: `excursor:v1:PART:PART`. */
@@ -64,7 +68,7 @@ const PREFIX = "excursor:v1";
 const CHECK_KEY = `${PREFIX}:check`;
 const CHECK_MS = 5000;
 
-/** How much longer than a request the probe waits, unless a reply was late before. */
+/** How much longer than a request the probe waits. */
 const CHECK_PATIENCE = 2;
 
 /** Connects to Redis and checks that it can be used. Throws an error that names the setting. */
@@ -149,9 +153,9 @@ class ClientLink implements RedisLink {
   readonly #listeners = new Set<(isUp: boolean) => void>();
   readonly #probe: NodeJS.Timeout;
   readonly #isReply: (error: unknown) => error is Error;
+  /** How long the request that is being served may still wait. */
+  readonly #patience = new AsyncLocalStorage<{ leftMs: number }>();
   #isUp = true;
-  /** A reply was late, and no check has been answered in time since then. */
-  #isDoubtful = false;
   #isProbing = false;
   #failures = 0;
 
@@ -174,14 +178,37 @@ class ClientLink implements RedisLink {
     return this.#failures;
   }
 
-  async ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T> {
-    if (!this.#isUp || this.#isDoubtful) return fallback("away");
-    const result = await inTime(() => work(this.#client), this.#askMs);
+  ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T> {
+    return this.#ask(work, fallback, this.#askMs);
+  }
+
+  async askBriefly<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T> {
+    const patience = this.#patience.getStore();
+    if (!patience) return this.ask(work, fallback);
+    if (patience.leftMs <= 0) return fallback("away");
+    const begunAt = performance.now();
+    const onMissed = (why: Missed): T => {
+      if (why === "late") patience.leftMs = 0;
+      return fallback(why);
+    };
+    try {
+      return await this.#ask(work, onMissed, patience.leftMs);
+    } finally {
+      patience.leftMs -= performance.now() - begunAt;
+    }
+  }
+
+  serveRequest<T>(serve: () => T): T {
+    return this.#patience.run({ leftMs: this.#askMs }, serve);
+  }
+
+  async #ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T, waitMs: number): Promise<T> {
+    if (!this.#isUp) return fallback("away");
+    const result = await inTime(() => work(this.#client), waitMs);
     if (result.type === "value") return result.value;
     this.#failures++;
     if (result.type === "late") {
       // The command may have been slow, or this process busy.
-      this.#isDoubtful = true;
       void this.#check();
       return fallback("late");
     }
@@ -216,9 +243,7 @@ class ClientLink implements RedisLink {
     if (this.#isProbing) return;
     this.#isProbing = true;
     const written = writeCheck(this.#client);
-    const isCalm = this.#isUp && !this.#isDoubtful;
-    const result = await inTime(() => written, (isCalm ? CHECK_PATIENCE : 1) * this.#askMs);
-    this.#isDoubtful = false;
+    const result = await inTime(() => written, CHECK_PATIENCE * this.#askMs);
     this.#change(result.type === "value", result);
     if (result.type === "late") await written.catch(() => {});
     this.#isProbing = false;

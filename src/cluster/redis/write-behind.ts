@@ -38,8 +38,6 @@ export class WriteBehind {
   #done = 0;
   #dropped = 0;
   #work: Promise<void> | undefined;
-  /** Redis was away for the last batch. It is not tried again at once. */
-  #isAway = false;
   /** Ends the waiting for more writes. */
   #hurry: () => void = () => {};
 
@@ -74,7 +72,6 @@ export class WriteBehind {
     while (this.#work && this.#done < target) {
       this.#hurry();
       await this.#work;
-      if (this.#isAway) return;
     }
   }
 
@@ -97,7 +94,7 @@ export class WriteBehind {
       .finally(() => {
         this.#work = undefined;
         this.#begin();
-        if (!this.#isAway && this.#waiting.some(({ isUrgent }) => isUrgent)) this.#hurry();
+        if (this.#waiting.some(({ isUrgent }) => isUrgent)) this.#hurry();
       });
   }
 
@@ -122,7 +119,6 @@ export class WriteBehind {
       // A write that Redis refuses is not made again: it would be refused again.
       return !isGivenUp && (missed[at] === "late" || missed[at] === "away");
     });
-    this.#isAway = missed.includes("away");
     this.#waiting.unshift(...again);
     this.#done += batch.length - again.length;
     this.#bytes -= batch.reduce((sum, { bytes }) => sum + bytes, 0);

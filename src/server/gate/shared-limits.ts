@@ -1,5 +1,7 @@
-/** What all nodes of a cluster count together at the gate. Both resolve with undefined if they cannot be asked now. */
+/** What all nodes of a cluster count together at the gate. Promises resolve with undefined if they cannot be asked now. */
 export interface SharedGate {
+  /** Serves a request, which waits for what the nodes share for a short time only, however often it asks. */
+  serveRequest<T>(serve: () => T): T;
   /** How many nodes there were when they could be asked last, this one included. */
   readonly nodes: number;
   /** Counts a request of a minute. Resolves with 0, or with the milliseconds until another one is admitted. */

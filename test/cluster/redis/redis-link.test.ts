@@ -91,25 +91,51 @@ describe.skipIf(!hasRedis)("the link to Redis", () => {
     const link = await open(redis.url);
     redis.signal("SIGSTOP");
     let sent = 0;
-    const outcomes: string[] = [];
-    for (let question = 0; question < 8; question++) {
-      const ask = link.ask<unknown>(
+    const ask = () =>
+      link.askBriefly<unknown>(
         (client) => {
           sent++;
           return client.get("x");
         },
         (why) => why,
       );
-      outcomes.push(String(await ask));
-    }
-    // The periodic check may have found it out before.
+    await link.serveRequest(async () => {
+      const outcomes: unknown[] = [];
+      for (let question = 0; question < 8; question++) outcomes.push(await ask());
+      expect(outcomes).toEqual([expect.stringMatching("late|away"), ...Array(7).fill("away")]);
+    });
+    // None if the check has found out before.
     expect(sent).toBeLessThanOrEqual(1);
-    expect(outcomes.slice(1)).toEqual(Array(7).fill("away"));
     redis.signal("SIGCONT");
     await whenUp(link, true);
+    await expect.poll(() => link.serveRequest(ask)).toBe(null);
   });
 
-  it("stays up after one late reply, if the next check has its reply in time", async () => {
+  it("gives the time that a request has not used to its next question, and to no other request", async () => {
+    const { url } = await startRedis(defer);
+    const link = await open(url);
+    const slowly = () =>
+      link.askBriefly<unknown>(
+        () => new Promise(() => {}),
+        (why) => why,
+      );
+    const quickly = () =>
+      link.askBriefly<unknown>(
+        async () => "reply",
+        (why) => why,
+      );
+    await link.serveRequest(async () => {
+      expect(await quickly()).toBe("reply");
+      expect(await slowly()).toBe("late");
+      expect(await quickly()).toBe("away");
+      // What is begun by this request and serves another one has its own time.
+      expect(await link.serveRequest(quickly)).toBe("reply");
+    });
+    expect(await quickly()).toBe("reply");
+    expect(link.isUp).toBe(true);
+  });
+
+  it("stays up after one late reply, if the next command has its reply in time", async () => {
     const { url } = await startRedis(defer);
     const link = await open(url);
     const changes: boolean[] = [];
@@ -121,12 +147,12 @@ describe.skipIf(!hasRedis)("the link to Redis", () => {
         (why) => why,
       ),
     ).toBe("late");
-    const next = () =>
-      link.ask(
+    expect(
+      await link.ask(
         (client) => client.get("x"),
         () => "away",
-      );
-    await expect.poll(next).toBe(null);
+      ),
+    ).toBe(null);
     expect([link.isUp, changes, link.failures]).toEqual([true, [], 1]);
   });
 

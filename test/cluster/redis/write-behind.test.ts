@@ -5,17 +5,19 @@ import { WriteBehind } from "../../../src/cluster/redis/write-behind.ts";
 /** A link that is up or down as the test says. */
 function setUp() {
   const listeners = new Set<(isUp: boolean) => void>();
-  const state = { isUp: true, isLate: false, isDoubtful: false };
+  const state = { isUp: true, isLate: false };
   const link: RedisLink = {
     get isUp() {
       return state.isUp;
     },
     failures: 0,
     async ask(work, fallback) {
-      if (!state.isUp || state.isDoubtful) return fallback("away");
+      if (!state.isUp) return fallback("away");
       const result = await work({} as RedisClient);
       return state.isLate ? fallback("late") : result;
     },
+    askBriefly: () => expect.unreachable(),
+    serveRequest: (serve) => serve(),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -54,20 +56,6 @@ describe("writes in the background", () => {
     come();
     await writes.settled();
     expect(made).toEqual(["a", "b"]);
-  });
-
-  it("that are urgent are tried again after a pause while the link is in doubt", async () => {
-    const { state, writes, made } = setUp();
-    state.isDoubtful = true;
-    const written = new Promise<void>((resolve) => {
-      const write = async () => resolve(void made.push("a"));
-      writes.add({ prepare: Promise.resolve(), bytes: 1, write, isUrgent: true });
-    });
-    await writes.settled();
-    expect(made).toEqual([]);
-    state.isDoubtful = false;
-    await written;
-    expect(made).toEqual(["a"]);
   });
 
   it("whose reply was late are made again, also if Redis stays up, but not for ever", async () => {

@@ -63,9 +63,13 @@ export class RedisGate implements SharedGate {
     return Math.max(1, this.#options.nodes());
   }
 
+  serveRequest<T>(serve: () => T): T {
+    return this.#options.link.serveRequest(serve);
+  }
+
   async admit(principalId: string, perMinute: number): Promise<number | undefined> {
     const { link } = this.#options;
-    const waitMs = await link.ask(
+    const waitMs = await link.askBriefly(
       (client) => ADMIT.run(client, [link.key("rate", digest(principalId))], [String(perMinute), String(MINUTE_MS)]),
       () => undefined,
     );
@@ -74,7 +78,7 @@ export class RedisGate implements SharedGate {
 
   async take(what: string, principalId: string, ours: number, limit: number): Promise<SeatVerdict | undefined> {
     const key = this.#key(what, principalId);
-    const verdict = await this.#put(key, ours, limit);
+    const verdict = await this.#put(key, ours, limit, "askBriefly");
     if (verdict?.isTaken !== false) this.#seats.set(key, ours);
     return verdict;
   }
@@ -101,8 +105,13 @@ export class RedisGate implements SharedGate {
     return this.#options.link.key("seats", what.replaceAll(" ", "-"), digest(principalId));
   }
 
-  async #put(key: string, ours: number, limit: number): Promise<SeatVerdict | undefined> {
-    const reply = await this.#options.link.ask(
+  async #put(
+    key: string,
+    ours: number,
+    limit: number,
+    ask: "ask" | "askBriefly" = "ask",
+  ): Promise<SeatVerdict | undefined> {
+    const reply = await this.#options.link[ask](
       (client) => SEATS.run(client, [key], this.#seatsOf(key, ours, limit)),
       () => undefined,
     );

@@ -105,7 +105,8 @@ export class RedisSpending implements SharedSpending {
         String(this.#seedOf(request, claim)),
       ]),
     ];
-    const reply = await link.ask(
+    // An extension is asked for ahead of time, so no request waits for it.
+    const reply = await link[script === RESERVE ? "askBriefly" : "ask"](
       (client) => script.run(client, this.#keys(request), given),
       () => undefined,
     );

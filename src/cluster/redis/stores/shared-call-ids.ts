@@ -28,7 +28,7 @@ export function createSharedCallIds(link: RedisLink, writes: WriteBehind, face: 
     },
     async find(conversations) {
       const asked = conversations.slice(-MAX_ASKED);
-      const found = await link.ask<readonly (string | null)[]>(
+      const found = await link.askBriefly<readonly (string | null)[]>(
         (client) => client.mGet(asked.map(keyOf)),
         () => [],
       );

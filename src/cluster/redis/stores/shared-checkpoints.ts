@@ -58,7 +58,7 @@ export function createSharedCheckpoints(
   };
 
   const fetch = async (principalId: string, historyKey: string): Promise<Checkpoint | undefined> => {
-    const found = await link.ask(
+    const found = await link.askBriefly(
       (client) => FIND.run(client, [pointer(principalId, historyKey)], [digest(historyKey)]),
       () => undefined,
     );

@@ -142,7 +142,7 @@ export function createSharedHubAnswers(
   ): Promise<readonly (KeptAnswer | undefined)[]> => {
     const seen = new Map<string, string>();
     for (;;) {
-      const reply = await link.ask(ask, () => undefined);
+      const reply = await link.askBriefly(ask, () => undefined);
       const found = await Promise.all(
         (Array.isArray(reply) ? reply : []).map((answer) => readAnswer(principalId, answer)),
       );

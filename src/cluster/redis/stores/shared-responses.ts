@@ -60,7 +60,7 @@ export function createSharedResponses(
   const itemKey = (principalId: string, id: string) => room.key(principalId, "item", digest(id));
 
   const read = async (script: RedisScript, principalId: string, key: string): Promise<Found> => {
-    const reply = await link.ask(
+    const reply = await link.askBriefly(
       (client) => script.run(client, [key], [String(room.ttlMs), String(MAX_CONVERSATION)]),
       () => undefined,
     );

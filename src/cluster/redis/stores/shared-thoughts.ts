@@ -57,7 +57,7 @@ export function createSharedThoughts({ link, writes, packing, scope, limits }: S
       const last = wanted.slice(-MAX_WANTED);
       const ids = last.flatMap((one) => ("id" in one ? [keyOf(principalId, one.id)] : []));
       const texts = last.flatMap((one) => ("text" in one ? [textKey(principalId, one.text)] : []));
-      const found = await link.ask(
+      const found = await link.askBriefly(
         (client) => FETCH.run(client, [...ids, ...texts], [String(ids.length + 1)]),
         () => undefined,
       );
