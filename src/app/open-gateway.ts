@@ -218,6 +218,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       key,
       allowsTokens: allowsTokens(config),
       issued: { keys },
+      sharedQuestions: parts.cluster?.questions,
       readiness: parts.cluster && (() => readinessOf(parts.cluster)),
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       moreRoutes:

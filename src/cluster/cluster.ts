@@ -9,6 +9,7 @@ import { InternalClient } from "./internal/internal-client.ts";
 import { type InternalListener, listenInternally } from "./internal/internal-listener.ts";
 import { Membership } from "./nodes/membership.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
+import { QuestionRelay } from "./question-relay.ts";
 import { Packing } from "./redis/packing.ts";
 import { openRedisLink, type RedisLink } from "./redis/redis-link.ts";
 import { ForwardCounts } from "./turns/forward-counts.ts";
@@ -54,6 +55,7 @@ export interface Cluster {
   secretFor(purpose: string): Secret;
   /** The tag that the ids of tool calls carry. */
   readonly tag: string;
+  readonly questions: QuestionRelay;
   /** Begins to take part. Returns the engine that forwards turns. Throws if this gateway cannot be reached by others. */
   join(options: JoinOptions): Promise<Engine>;
   view(): ClusterView;
@@ -78,6 +80,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const counts = new ForwardCounts();
   const membership = new Membership({ ...options, link, keys, onJoined: (node) => void greet(node) });
   const client = new InternalClient(keys, membership.now);
+  const questions = new QuestionRelay(membership, client);
   let listener: InternalListener | undefined;
   let served: Engine | undefined;
   const handedOver = new AbortController();
@@ -111,6 +114,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     get tag() {
       return membership.tag;
     },
+    questions,
     async join({ engine, watch, route }) {
       const serveTurn = serveTurns(engine, watch, () => counts.add("served"));
       const at = advertise === undefined ? undefined : new URL(advertise);
@@ -124,6 +128,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         handlers: {
           ping: async (exchange) => exchange.send({ tag: membership.tag }),
           turn: (...given) => link.serveRequest(() => serveTurn(...given)),
+          answer: questions.handler,
           async refuse(exchange) {
             for await (const message of exchange.messages()) {
               const { turn, keepsRun } = message as { readonly turn: EncodedTurn; readonly keepsRun: boolean };

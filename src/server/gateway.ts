@@ -64,7 +64,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const streamsOf = (id: string) => issued?.keys.withId(id)?.limits.streams;
   const streams = new Seats("streamed answers", limits.streamsPerKey, streamsOf, options.sharedGate);
   // The bridge asks its user in its own protocol.
-  const questions = page ? undefined : new Questions();
+  const questions = page ? undefined : new Questions(options.sharedQuestions);
   let isDraining = false;
   let onIdle = () => {};
   const routes: readonly Route[] = [
