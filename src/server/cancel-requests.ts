@@ -1,13 +1,12 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { Principal } from "../core/turn.ts";
-import { isIssued, type KnownKeys } from "./gate/keys/known-keys.ts";
 import type { Exchange } from "./gateway-exchange.ts";
 
 /** Cancels the requests of revoked keys. New ones are refused by the gate. */
-export function cancelRevoked(active: Iterable<Exchange>, keys: KnownKeys): void {
+export function cancelRevoked(active: Iterable<Exchange>, isRevoked: (principal: Principal) => boolean): void {
   for (const exchange of active) {
     const { principal } = exchange;
-    if (principal && isRevoked(principal, keys)) exchange.cancel(revoked());
+    if (principal && isRevoked(principal)) exchange.cancel(revoked());
   }
 }
 
@@ -21,8 +20,6 @@ export function cancelOverdue(active: Iterable<Exchange>): void {
     }
   }
 }
-
-export const isRevoked = ({ id }: Principal, keys: KnownKeys): boolean => isIssued(id) && !keys.withId(id);
 
 const revoked = () =>
   new ExcursorError("unauthenticated", "The API key was revoked.", {

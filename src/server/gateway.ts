@@ -7,7 +7,7 @@ import type { TracedRequest } from "../core/http/trace-context.ts";
 import type { Principal } from "../core/turn.ts";
 import { within } from "../core/within.ts";
 import { clientFamily } from "../usage/record/client-family.ts";
-import { cancelOverdue, cancelRevoked, isRevoked } from "./cancel-requests.ts";
+import { cancelOverdue, cancelRevoked } from "./cancel-requests.ts";
 import { discardBody } from "./discard-body.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
@@ -15,7 +15,7 @@ import { takeCredentials } from "./gate/face-credentials.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { hopsOf } from "./gate/hops-of.ts";
 import { OWNER } from "./gate/keys/caller-keys.ts";
-import type { KnownKeys } from "./gate/keys/known-keys.ts";
+import { isIssued, type KnownKeys } from "./gate/keys/known-keys.ts";
 import { Newcomers } from "./gate/newcomers.ts";
 import { allowReading, answerPreflight } from "./gate/page-access.ts";
 import { createPathGuard } from "./gate/path-secret.ts";
@@ -42,8 +42,11 @@ import { answerRaw, type ParserError, readHead, unreadable } from "./unreadable-
 /** How long cancelled clients have to read the error. */
 const LAST_WORDS_MS = 1000;
 
-/** How often requests under way are checked. */
-const WATCH_MS = 1000;
+/**
+ * How often requests under way are checked. In a cluster, the news of a revoked key needs up to half a second before that, and
+ * its answers end within a second.
+ */
+const WATCH_MS = 250;
 
 /** Starts the gateway. Throws if it listens beyond loopback with a key that could be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -276,8 +279,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const watch = setInterval(() => {
     cancelOverdue(active);
     if (!issued) return;
-    cancelRevoked(active, issued.keys);
-    sockets.revoke((principal) => isRevoked(principal, issued.keys));
+    const ids = issued.keys.ids();
+    const isRevoked = ({ id }: Principal) => isIssued(id) && !ids.has(id);
+    cancelRevoked(active, isRevoked);
+    sockets.revoke(isRevoked);
   }, WATCH_MS).unref();
 
   return {

@@ -3,6 +3,7 @@ import type { RedisClient } from "../../src/cluster/redis/redis-link.ts";
 import { addKey, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { openLink } from "../contracts/nodes.ts";
 import { answersTo, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import type { OwnNode } from "./support/own-cluster.ts";
 import { hasRedis } from "./support/redis-process.ts";
 import { clientOf, keyCounter, openSharedCluster, statusOf } from "./support/shared-cluster.ts";
@@ -62,6 +63,46 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     await revokeKey(at(1).home, "alice");
     for (const node of nodes) await expect.poll(() => ask(node), { timeout: 20_000 }).toBe(401);
   });
+
+  it("end the answers of a key that another one has revoked, also those that they forward (SEC-09)", async () => {
+    const { at, trace } = await openSharedCluster(defer);
+    const key = await addKey(at(0).home, "alice", { account: undefined, limits: { usage: [] } });
+    const ask = (node: OwnNode, messages: Messages) =>
+      clientOf(node, key.reveal()).chat.completions.create({ model: "gpt-5.5", messages, tools: TOOLS, stream: true });
+    for (const index of [0, 1]) {
+      const warm = async () => statusOf(ask(at(index), [{ role: "user", content: "@sim say hi" }]));
+      await expect.poll(warm, { timeout: 20_000 }).toBe(200);
+    }
+    const question: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say begun ;; silent 600000' }];
+    const chunks = await Array.fromAsync(await ask(at(0), question));
+    const id = chunks.map(({ choices }) => choices[0]?.delta.tool_calls?.[0]?.id).find((text) => text) ?? "";
+    const call = { id, type: "function" as const, function: { name: "look", arguments: '{"at":"a"}' } };
+    const followUp: Messages = [
+      ...question,
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: id, content: "saw a" },
+    ];
+    // One goes on at the node that got its question, the other is forwarded to its home node.
+    const direct = await ask(at(1), [{ role: "user", content: "@sim say begun ;; silent 600000" }]);
+    const forwarded = await ask(at(1), followUp);
+    const before = trace.filter(isGivenUp).length;
+    const reading = [direct, forwarded].map(async (stream) => {
+      let text = "";
+      await expect(
+        (async () => {
+          for await (const { choices } of stream) text += choices[0]?.delta.content ?? "";
+        })(),
+      ).rejects.toThrow("revoked");
+      return text;
+    });
+    await expect.poll(() => trace.filter(({ kind }) => kind === "text_delta").length).toBeGreaterThanOrEqual(4);
+    const revokedAt = performance.now();
+    await revokeKey(at(2).home, "alice");
+    expect(await Promise.all(reading)).toEqual(["begun", "begun"]);
+    console.info(`answers of a revoked key ended after ${Math.round(performance.now() - revokedAt)} ms`);
+    // Both upstreams are told.
+    await expect.poll(() => trace.filter(isGivenUp).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(before + 2);
+  }, 60_000);
 
   it("hold a follow-up on another node to the limits of its key", async () => {
     const { at, traced, redis } = await openSharedCluster(defer, ["a", "b"]);

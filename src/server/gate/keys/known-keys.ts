@@ -29,6 +29,12 @@ export class KnownKeys {
     return this.#byId.get(id);
   }
 
+  /** Returns the ids of all keys. */
+  ids(): ReadonlySet<string> {
+    this.#refresh();
+    return new Set(this.#byId.keys());
+  }
+
   /** Checks the file's stamp on every request, which takes a few microseconds. */
   #refresh(): void {
     const stamp = fileStamp(this.#path);
