@@ -151,7 +151,7 @@ async function compose(
   const origin = backendOrigin(options.origin ?? config.upstream);
   const state = await openState(options, origin);
   onClose(() => state.close());
-  const shared = cluster && openSharedState(cluster, state, origin);
+  const shared = cluster && openSharedState(cluster, state, { origin, redisMs: config.limits.redisMs });
   onClose(() => shared?.close());
   const stores = shared ?? openOwnState(state);
   const findProxy = proxyFromEnvironment(process.env);

@@ -280,7 +280,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       close(graceMs) {
         if (graceMs !== undefined) parts.cluster?.endHandOver();
         closing ??= (async () => {
-          if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs);
+          if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs, config.limits.drainMs);
           const listeners = [gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs));
           await Promise.all([...listeners, parts.cluster?.finish(graceMs ?? config.limits.drainMs)]);
           await close();

@@ -23,6 +23,8 @@ export interface ClusterOptions {
   readonly name: string;
   /** Absent: a free port on loopback. */
   readonly advertise: string | undefined;
+  /** How long a request waits for Redis. */
+  readonly redisMs?: number;
   readonly version: string;
   readonly log: Log;
 }
@@ -61,8 +63,11 @@ export interface Cluster {
   view(): ClusterView;
   /** True if this gateway is about to stop. */
   readonly isDraining: boolean;
-  /** Has the other gateways answer new turns for so long, until the balancer sends none. No run is parked any more. */
-  handOver(ms: number): Promise<void>;
+  /**
+   * Has the other gateways answer new turns for so long, until the balancer sends none. If turns still arrive, it goes on, but
+   * not longer than `moreMs`. No run is parked any more.
+   */
+  handOver(ms: number, moreMs: number): Promise<void>;
   /** Cuts that time short. */
   endHandOver(): void;
   /** Leaves the cluster: takes no more turns of other gateways, and lets their answers finish for so long. */
@@ -72,11 +77,14 @@ export interface Cluster {
 
 const LOOPBACK = "127.0.0.1";
 
+/** A gateway that is about to stop and gets no turn for so long is known as such to the balancer. */
+const QUIET_MS = 1000;
+
 /** Connects to the cluster's Redis and looks at the cluster. Throws errors that name the setting. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { log, advertise } = options;
   const keys = new ClusterKeys(options.secret);
-  const link = await openRedisLink({ url: options.redis, log });
+  const link = await openRedisLink({ url: options.redis, log, askMs: options.redisMs });
   const counts = new ForwardCounts();
   const membership = new Membership({ ...options, link, keys, onJoined: (node) => void greet(node) });
   const client = new InternalClient(keys, membership.now);
@@ -84,6 +92,8 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   let listener: InternalListener | undefined;
   let served: Engine | undefined;
   const handedOver = new AbortController();
+  /** When the last turn arrived, by `performance.now()`. */
+  let lastTurnAt = 0;
 
   /** Tells the user within seconds if another gateway cannot be reached from here. */
   const greet = async (node: NodeRecord) => {
@@ -145,7 +155,14 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         forwarded: counts.all.forwarded,
         served: counts.all.served,
       }));
-      return withForwarding(engine, { targets: membership, client, counts, route, log });
+      const forwarding = withForwarding(engine, { targets: membership, client, counts, route, log });
+      return {
+        ...forwarding,
+        run(turn, context) {
+          lastTurnAt = performance.now();
+          return forwarding.run(turn, context);
+        },
+      };
     },
     view: () => ({
       node: membership.name,
@@ -158,10 +175,15 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     get isDraining() {
       return membership.isDraining;
     },
-    async handOver(ms) {
+    async handOver(ms, moreMs) {
       served?.stopParking();
       await membership.drain();
-      if (membership.pickOther()) await wait(ms, undefined, { signal: handedOver.signal }).catch(() => {});
+      const { signal } = handedOver;
+      const pause = (pauseMs: number) => wait(pauseMs, undefined, { signal }).catch(() => {});
+      if (membership.pickOther()) await pause(ms);
+      const deadline = performance.now() + moreMs;
+      const isSentMore = () => performance.now() - lastTurnAt < QUIET_MS && performance.now() < deadline;
+      while (ms > 0 && !signal.aborted && isSentMore() && membership.pickOther()) await pause(QUIET_MS / 4);
     },
     endHandOver: () => handedOver.abort(),
     async finish(ms) {

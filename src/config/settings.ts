@@ -72,8 +72,12 @@ const LIMITS = {
   ),
   handoverMs: wholeNumber(
     5000,
-    "In a cluster: how long a gateway that is stopping has the others answer its new requests, until the balancer sends none, in milliseconds.",
+    "In a cluster: how long a gateway that is stopping has the others answer its new requests, until the balancer sends none, in milliseconds. If turns still arrive then, for up to drainMs more.",
     FROM_NONE,
+  ),
+  redisMs: wholeNumber(
+    50,
+    "In a cluster: how long a request waits for Redis before it continues without it, in milliseconds.",
   ),
   parkedMs: wholeNumber(15 * 60_000, "How long a parked run waits for tool results, in milliseconds."),
   pausedMs: wholeNumber(

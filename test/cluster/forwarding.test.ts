@@ -33,7 +33,7 @@ const metricsOf = async ({ url }: OwnNode): Promise<string> =>
   (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } })).text();
 
 describe.skipIf(!hasRedis)("three gateways", () => {
-  it("a follow-up on any of them goes on with the run, on its upstream stream", async () => {
+  it("a follow-up on any of them goes on with the run, on its upstream stream (REL-43)", async () => {
     const { nodes, traced } = await setUp();
     const steps = ["a", "b", "c", "d"].map((at) => `call look {"at":"${at}"} ;; wait`).join(" ;; ");
     const messages: Messages = [{ role: "user", content: `@sim ${steps} ;; say done {{reused}}` }];
@@ -45,7 +45,7 @@ describe.skipIf(!hasRedis)("three gateways", () => {
     expect([answer.content, traced("run_request")]).toEqual(["done stream", 1]);
   });
 
-  it("a follow-up is replayed from the transcript if its home node is gone", async () => {
+  it("a follow-up is replayed from the transcript if its home node is gone (REL-44)", async () => {
     const { nodes, traced } = await setUp();
     const messages: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say {{result}} {{reused}}' }];
     const answer = await ask(nodes[0], messages);
@@ -55,7 +55,7 @@ describe.skipIf(!hasRedis)("three gateways", () => {
     expect(traced("run_request")).toBe(2);
   });
 
-  it("a follow-up reaches its home node while Redis is away", async () => {
+  it("a follow-up reaches its home node while Redis is away, which `/readyz` tells (REL-46)", async () => {
     const { nodes, redis, traced } = await setUp();
     const messages: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say {{result}} {{reused}}' }];
     const answer = await ask(nodes[0], messages);

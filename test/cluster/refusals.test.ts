@@ -1,57 +1,26 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type Cluster, openCluster } from "../../src/cluster/cluster.ts";
-import type { Engine } from "../../src/core/engine/engine.ts";
 import { callIdOf, newRunId } from "../../src/core/engine/run/call-names.ts";
 import { LimitReached } from "../../src/core/limits/limit-reached.ts";
-import { Secret } from "../../src/core/secret.ts";
-import { createLog } from "../../src/observe/log.ts";
-import { createRedactor } from "../../src/observe/redactor.ts";
 import { aTurn } from "../core/support/turns.ts";
-import { hasRedis, type RedisProcess, startRedis } from "./support/redis-process.ts";
+import { joinWith, openBareCluster } from "./support/bare-cluster.ts";
+import { hasRedis, startRedis } from "./support/redis-process.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
-
-const log = createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false });
-
-async function open(redis: RedisProcess, name: string): Promise<Cluster> {
-  const secret = new Secret("the secret of the cluster, long enough");
-  const cluster = await openCluster({
-    redis: new Secret(redis.url),
-    secret,
-    name,
-    advertise: undefined,
-    version: "1",
-    log,
-  });
-  cleanups.push(() => cluster.close());
-  return cluster;
-}
-
-const engineWith = (refuse: Engine["refuse"]): Engine =>
-  ({ refuse, stats: () => ({ parkedRuns: 0 }), stopParking: () => {} }) as Partial<Engine> as Engine;
-
-const join = (cluster: Cluster, engine: Engine): Promise<Engine> =>
-  cluster.join({ engine, watch: () => expect.unreachable(), route: () => undefined });
+const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
 
 /** Both ends of a connection are in this process. */
 const countSockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
 
 describe.skipIf(!hasRedis)("follow-ups that a limit refuses at another gateway", () => {
   it("are told to the home node, and leave no connection behind (SEC-36)", async () => {
-    const redis = await startRedis((cleanup) => cleanups.push(cleanup));
-    const [home, other] = [await open(redis, "home"), await open(redis, "other")];
+    const redis = await startRedis(defer);
+    const [home, other] = [await openBareCluster(redis, "home", defer), await openBareCluster(redis, "other", defer)];
     let refused = 0;
-    await join(
-      home,
-      engineWith(() => refused++),
-    );
-    const engine = await join(
-      other,
-      engineWith(() => expect.unreachable()),
-    );
+    await joinWith(home, { refuse: () => refused++ });
+    const engine = await joinWith(other, { refuse: () => expect.unreachable() });
     const observer = {
       phase: () => {},
       served: () => {

@@ -16,7 +16,7 @@ export interface ClusterMember {
 
 /** Opens the cluster of the settings. Undefined if there is none. */
 export async function openConfiguredCluster(
-  { cluster, port }: Config,
+  { cluster, port, limits: { redisMs } }: Config,
   { key, version }: ClusterMember,
   log: Log,
 ): Promise<Cluster | undefined> {
@@ -26,6 +26,7 @@ export async function openConfiguredCluster(
   return openCluster({
     redis,
     advertise,
+    redisMs,
     secret: cluster.secret ?? secretOf(key),
     name: cluster.node ?? defaultName(port),
     version,

@@ -22,9 +22,6 @@ import type { StateDatabase } from "../../state/state-database.ts";
 import { createThoughtStore } from "../../state/thought-store.ts";
 import type { UsageStore } from "../../usage/store/usage-store.ts";
 
-/** How long the end of an answer waits for Redis. */
-const SETTLE_MS = 50;
-
 /** The state that conversations need. */
 export interface ConversationStores {
   readonly checkpoints: CheckpointStore;
@@ -40,7 +37,7 @@ export interface SharedState extends ConversationStores {
   callIds(face: string): ReturnType<typeof createSharedCallIds>;
   /** Sends the records of this store to the other gateways, and writes theirs to it. To be closed before the store. */
   followUsage(store: UsageStore): UsageStream;
-  /** Resolves when the other gateways can read what was written before, or after {@link SETTLE_MS}. */
+  /** Resolves when the other gateways can read what was written before, or after {@link SharedStateOptions.redisMs}. */
   readonly settled: () => Promise<void>;
   /** Resolves when everything is sent, or Redis is away. */
   close(): Promise<void>;
@@ -54,8 +51,19 @@ export const openOwnState = (state: StateDatabase): ConversationStores => ({
   hubAnswers: createHubAnswerStore(state),
 });
 
-/** Opens the state that a gateway shares with its cluster. `origin` is the backend, which keeps states apart. */
-export function openSharedState(cluster: Cluster, state: StateDatabase, origin: string): SharedState {
+interface SharedStateOptions {
+  /** The backend, which keeps states apart. */
+  readonly origin: string;
+  /** How long the end of an answer waits for Redis. */
+  readonly redisMs: number;
+}
+
+/** Opens the state that a gateway shares with its cluster. */
+export function openSharedState(
+  cluster: Cluster,
+  state: StateDatabase,
+  { origin, redisMs }: SharedStateOptions,
+): SharedState {
   const { link, log } = cluster;
   const writes = new WriteBehind(link);
   const scope = createHash("sha256").update(origin).digest("hex").slice(0, 8);
@@ -72,7 +80,7 @@ export function openSharedState(cluster: Cluster, state: StateDatabase, origin: 
     spending,
     callIds: (face) => createSharedCallIds(link, writes, face),
     followUsage: (store) => new UsageStream({ link, writes, packing: cluster.packing("usage"), store, log }),
-    settled: () => within(writes.settled(), SETTLE_MS),
+    settled: () => within(writes.settled(), redisMs),
     async close() {
       gate.close();
       spending.close();
