@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -29,7 +30,7 @@ interface NodeProcess {
   readonly pid: () => number;
   /** Resolves with the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Starts it again, with the same settings. */
+  /** Starts it again, with the same settings, as often as it takes: Redis may be away, too. */
   restart(): Promise<void>;
 }
 
@@ -38,6 +39,8 @@ export interface ComposedCluster {
   readonly url: string;
   readonly nodes: readonly NodeProcess[];
   readonly redis: RedisProcess;
+  /** Resolves when the balancer sends requests to this gateway. */
+  untilServed(node: NodeProcess): Promise<void>;
   /** Starts one more gateway, which the balancer does not know. */
   startOther(): Promise<NodeProcess>;
 }
@@ -46,6 +49,7 @@ export interface ComposedCluster {
 export async function startComposed(
   defer: (cleanup: () => unknown) => void,
   given: Readonly<Record<string, string>>,
+  prepareHome: (home: string) => void = () => {},
 ): Promise<ComposedCluster> {
   const { services } = readCompose();
   const folder = mkdtempSync(join(tmpdir(), "excursor-compose-"));
@@ -65,23 +69,27 @@ export async function startComposed(
   const nodes = await Promise.all(
     names.map((name) => {
       const port = addresses.get(`${name}:8787`)?.split(":")[1] ?? "0";
+      const home = join(folder, name);
+      mkdirSync(home, { mode: 0o700 });
+      prepareHome(home);
       const settings = Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [key, localize(value)]);
       const environment = {
         ...Object.fromEntries(settings),
         ...given,
         EXCURSOR_HOST: "127.0.0.1",
         EXCURSOR_PORT: port,
-        EXCURSOR_HOME: join(folder, name),
+        EXCURSOR_HOME: home,
       };
       return startNode(name, `http://127.0.0.1:${port}`, environment, defer);
     }),
   );
   const port = await freePort();
   const config = join(folder, "haproxy.cfg");
-  writeFileSync(
-    config,
-    localize(readFileSync("deploy/haproxy.cfg", "utf8").replace("bind :8787", `bind 127.0.0.1:${port}`)),
-  );
+  const stats = join(folder, "haproxy.sock");
+  const balancing = readFileSync("deploy/haproxy.cfg", "utf8")
+    .replace("bind :8787", `bind 127.0.0.1:${port}`)
+    .replace("global\n", `global\n    stats socket ${stats}\n`);
+  writeFileSync(config, localize(balancing));
   const balancer = spawn("haproxy", ["-db", "-f", config], { stdio: ["ignore", "inherit", "pipe"] });
   balancer.stderr.resume();
   const gone = once(balancer, "exit");
@@ -109,8 +117,13 @@ export async function startComposed(
       defer,
     );
   };
-  return { url, nodes, redis, startOther };
+  const untilServed = async ({ name }: NodeProcess) => {
+    while (!(await isServed(stats, name))) await new Promise((resolve) => setTimeout(resolve, 50));
+  };
+  return { url, nodes, redis, untilServed, startOther };
 }
+
+const MAX_STARTS = 10;
 
 async function startNode(
   name: string,
@@ -145,9 +158,26 @@ async function startNode(
     pid: () => current.child.pid ?? 0,
     stop,
     async restart() {
-      current = await run();
+      for (let attempt = 1; ; attempt++) {
+        try {
+          current = await run();
+          return;
+        } catch (error) {
+          if (attempt === MAX_STARTS) throw error;
+        }
+      }
     },
   };
+}
+
+/** Asks HAProxy whether a server is up. */
+async function isServed(stats: string, name: string): Promise<boolean> {
+  const socket = connect(stats);
+  socket.end("show servers state gateways\n");
+  let state = "";
+  for await (const chunk of socket) state += chunk;
+  // Id and name of backend and server, address, and the state: 2 is running.
+  return new RegExp(`^\\S+ \\S+ \\S+ ${name} \\S+ 2 `, "m").test(state);
 }
 
 /** Waits until the balancer has found a gateway. */
