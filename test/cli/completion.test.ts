@@ -1,9 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { completionScript, type Shell } from "../../src/cli/completion/completion-script.ts";
 import { completionTable } from "../../src/cli/completion/completion-table.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { excursor } from "./support/excursor.ts";
+import { HAS_TMUX, openTerminal } from "./support/terminal.ts";
 
 const script = (shell: Shell): string => completionScript(shell, completionTable(createProgram()));
 
@@ -45,6 +49,36 @@ describe.each(["bash", "zsh", "fish"] as const)("completion in %s", (shell) => {
     );
     expect(offered(shell, "connect", "claude")).toEqual(["claude-code"]);
     expect(offered(shell, "completion", "z")).toEqual(["zsh"]);
+  });
+});
+
+/** The words that start an interactive shell which has only read this script. */
+const INTERACTIVE: Readonly<Record<"bash" | "zsh" | "fish", (folder: string) => readonly string[]>> = {
+  bash: (folder) => {
+    writeFileSync(join(folder, "rc"), `PS1='ready> '\n${script("bash")}`);
+    return ["bash", "--rcfile", join(folder, "rc"), "-i"];
+  },
+  zsh: (folder) => {
+    writeFileSync(join(folder, ".zshrc"), `PS1='ready> '\n${script("zsh")}`);
+    return ["zsh", "-i"];
+  },
+  fish: (folder) => {
+    writeFileSync(join(folder, "rc"), `function fish_prompt; echo 'ready> '; end\n${script("fish")}`);
+    return ["fish", "--no-config", "--init-command", `source ${join(folder, "rc")}`];
+  },
+};
+
+describe.each(["bash", "zsh", "fish"] as const)("the Tab key in %s", (shell) => {
+  const isMissing = !HAS_TMUX || spawnSync(shell, ["--version"]).error !== undefined;
+
+  it.skipIf(isMissing)("completes what was begun", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "excursor-shell-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const terminal = openTerminal(INTERACTIVE[shell](folder), { HOME: folder, ZDOTDIR: folder, PATH: "/usr/bin:/bin" });
+    await terminal.sees(/ready> /);
+    terminal.type("excursor service un");
+    terminal.press("Tab");
+    expect(await terminal.sees(/excursor service uninstall/)).not.toContain("not found");
   });
 });
 

@@ -48,6 +48,7 @@ complete -o default -F _excursor excursor
   local typed=("\${(@)words[2,CURRENT-1]}")
 ${posixBody(table)}  compadd -- \${=offered}
 }
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
 compdef _excursor excursor
 `,
   fish: (table) => `function __excursor_offered

@@ -15,7 +15,7 @@ export interface Terminal {
   /** Waits until the terminal shows this, and returns all that it shows. */
   sees(pattern: RegExp): Promise<string>;
   type(text: string): void;
-  press(key: "C-c" | "C-d" | "Enter"): void;
+  press(key: "C-c" | "C-d" | "Enter" | "Tab"): void;
 }
 
 /** Starts a program in tmux, in an environment of its own. Its exit code is shown as `exit N`. */

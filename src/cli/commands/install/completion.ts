@@ -9,7 +9,7 @@ export const completionCommand = () =>
       `
 Add one line to the start-up file of your shell:
   bash        ~/.bashrc                   eval "$(excursor completion bash)"
-  zsh         ~/.zshrc, after compinit    eval "$(excursor completion zsh)"
+  zsh         ~/.zshrc                    eval "$(excursor completion zsh)"
   fish        config.fish                 excursor completion fish | source
   powershell  $PROFILE                    excursor completion powershell | Out-String | Invoke-Expression`,
     )
