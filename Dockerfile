@@ -8,15 +8,15 @@ COPY . .
 RUN npm ci --no-audit --no-fund \
   && npm pack --pack-destination /tmp \
   && npm install --global --prefix /opt/excursor --no-audit --no-fund /tmp/excursor-*.tgz \
-    "@redis/client@$(node --print 'require("./package.json").devDependencies["@redis/client"]')" \
-  && mkdir -m 700 /data
+    "@redis/client@$(node --print 'require("./package.json").devDependencies["@redis/client"]')"
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Excursor" \
   org.opencontainers.image.description="A two-way bridge between Cursor and everything else." \
   org.opencontainers.image.licenses="MIT"
 COPY --from=build /opt/excursor /opt/excursor
-COPY --from=build --chown=1000:1000 /data /data
+# A new volume takes owner and mode from here. The gateway refuses a home that others can read.
+RUN install -d -m 700 -o 1000 -g 1000 /data
 # Inside a container, loopback is the container's own. Publish the port on the host's loopback: -p 127.0.0.1:8787:8787
 ENV PATH=/opt/excursor/bin:$PATH HOME=/data EXCURSOR_HOME=/data EXCURSOR_HOST=0.0.0.0 EXCURSOR_PORT=8787 EXCURSOR_KEYCHAIN=off
 USER 1000:1000

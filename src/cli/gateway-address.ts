@@ -20,7 +20,8 @@ export function gatewayAddress({ url, ...flags }: AddressFlags): GatewayAddress 
   return { url: url?.replace(/\/(?:v1\/?)?$/, "") ?? urlOf(values.host, values.port), key: values.key ?? keyOf(home) };
 }
 
-function urlOf(host: string, port: number): string {
+/** Returns the URL of a gateway that listens there, for programs on this machine. */
+export function urlOf(host: string, port: number): string {
   if (host === "0.0.0.0" || host === "::") return `http://127.0.0.1:${port}`;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

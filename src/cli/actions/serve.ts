@@ -4,6 +4,7 @@ import { loadConfig } from "../../app/load-config.ts";
 import { openGateway, type RunningGateway } from "../../app/open-gateway.ts";
 import { warnOfOldVariables } from "../../config/old-variables.ts";
 import type { Log } from "../../observe/log.ts";
+import { urlOf } from "../gateway-address.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
 import { version } from "../version.ts";
@@ -89,7 +90,8 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   if (!gateway.isSignedIn)
     log.warn({}, "No Cursor account is signed in. Cursor's models only answer requests that send a Cursor token.");
   if (!json) {
-    const steps = nextSteps({ url, isDemo: demo, keyOrigin: loaded.origins.get("key"), bridgeUrl });
+    const here = urlOf(loaded.values.host, port);
+    const steps = nextSteps({ url: here, isDemo: demo, keyOrigin: loaded.origins.get("key"), bridgeUrl });
     process.stderr.write(steps + (gateway.isSignedIn ? "" : signInFirst));
   }
 

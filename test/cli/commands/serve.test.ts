@@ -291,8 +291,10 @@ describe("excursor serve", () => {
   });
 
   it("a strong key may listen everywhere, and tokens are no keys there", async () => {
-    const { firstLine } = run(["serve", "--demo", "--host", "0.0.0.0", "--port", "0"]);
+    const { firstLine, output } = run(["serve", "--demo", "--host", "0.0.0.0", "--port", "0"]);
     const url = (await firstLine()).slice(6).replace("0.0.0.0", "127.0.0.1");
+    // The address that works as it is shown.
+    await expect.poll(() => output.stderr).toContain(`base URL   ${url}/v1`);
     const token = `eyJ${"a".repeat(30)}.${"b".repeat(40)}.${"c".repeat(43)}`;
     expect((await ask(url, "hello", { key: token })).status).toBe(401);
     const key = readFileSync(join(home, "key"), "utf8").trim();

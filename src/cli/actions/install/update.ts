@@ -38,8 +38,11 @@ function newestVersion(): string {
   });
   const found = status === 0 ? /^"(\d+\.\d+\.\d+(?:-[\w.-]+)?)"$/.exec(stdout.trim())?.[1] : undefined;
   if (found !== undefined) return found;
+  const isSilent = (error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT";
   const reason =
-    error?.message ?? /^npm (?:error|ERR!) (?!code)(.+)$/m.exec(stderr)?.[1] ?? "its answer has no version";
+    (isSilent ? `it did not answer within ${TIMEOUT_MS / 1000} s` : error?.message) ??
+    /^npm (?:error|ERR!) (?!code)(.+)$/m.exec(stderr)?.[1] ??
+    "its answer has no version";
   throw new ExcursorError("upstream-unavailable", `npm could not tell the newest version: ${reason}.`, {
     code: "no_newest_version",
     hint: "Check the network, and `npm config get registry`.",
