@@ -48,8 +48,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-const server = (value: MessageInitShape<typeof AgentServerMessageSchema>["message"]) =>
-  toBinary(AgentServerMessageSchema, create(AgentServerMessageSchema, { message: value }));
+const server = (message: NonNullable<MessageInitShape<typeof AgentServerMessageSchema>["message"]>) =>
+  toBinary(AgentServerMessageSchema, create(AgentServerMessageSchema, { message }));
 const update = (kind: "textDelta" | "thinkingDelta", text: string) =>
   server({ case: "interactionUpdate", value: { message: { case: kind, value: { text } } } });
 const textFrame = (text: string) => encodeFrame(update("textDelta", text));

@@ -4,13 +4,11 @@ import { describe, expect, test, vi } from "vitest";
 import { DeltaFinder } from "../../../src/capture/mask/delta-finder.ts";
 import { Masker } from "../../../src/capture/mask/masker.ts";
 import { MessageMasker } from "../../../src/capture/mask/message-masker.ts";
+import type { InteractionUpdateSchema } from "../../../src/gen/agent/v1/interaction_pb.ts";
 import { AgentServerMessageSchema } from "../../../src/gen/agent/v1/run_pb.ts";
 import { encodeFrame, FLAG_COMPRESSED, FLAG_END } from "../../../src/wire/connect/envelope.ts";
 
-type Update = Extract<
-  NonNullable<MessageInitShape<typeof AgentServerMessageSchema>["message"]>,
-  { case: "interactionUpdate" }
->["value"]["message"];
+type Update = NonNullable<MessageInitShape<typeof InteractionUpdateSchema>["message"]>;
 
 const SECRET = "opaque-token-0123456789";
 const encode = (message: Update) =>
