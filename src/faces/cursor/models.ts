@@ -29,16 +29,16 @@ function pathOf({ parent, name }: { readonly parent: { readonly typeName: string
   return `POST /${parent.typeName}/${name}`;
 }
 
-/** An answer whose repeated fields are lists of models. One that names a single model is left to the backend. */
+/** An answer with lists of models. One that names a single model is left to the backend. */
 function listOf<D extends DescMessage>(
   schema: D,
   message: (models: readonly ModelInfo[]) => MessageInitShape<D>,
 ): ModelList {
-  const hasLists = schema.fields.every(({ fieldKind }) => fieldKind === "list");
   return {
     add(answer, models, isJson) {
-      if (!hasLists || models.length === 0) return answer;
-      const ours = create(schema, message(models));
+      const added = message(models);
+      if (models.length === 0 || !Object.values(added).every(Array.isArray)) return answer;
+      const ours = create(schema, added);
       // Serialized messages that are joined are one message with the lists of both.
       if (!isJson) return Buffer.concat([answer, toBinary(schema, ours)]);
       return spliced(answer, toJson(schema, ours) as Readonly<Record<string, readonly unknown[]>>);

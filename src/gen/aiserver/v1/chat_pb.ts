@@ -14,16 +14,30 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file aiserver/v1/chat.proto.
  */
 export const file_aiserver_v1_chat: GenFile = /*@__PURE__*/
-  fileDesc("ChZhaXNlcnZlci92MS9jaGF0LnByb3RvEgthaXNlcnZlci52MSLOBwoOR2V0Q2hhdFJlcXVlc3QSNgoMY29udmVyc2F0aW9uGAIgAygLMiAuYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZRI2ChBleHBsaWNpdF9jb250ZXh0GAQgASgLMhwuYWlzZXJ2ZXIudjEuRXhwbGljaXRDb250ZXh0EiAKE3dvcmtzcGFjZV9yb290X3BhdGgYBSABKAlIAIgBARIwCg1tb2RlbF9kZXRhaWxzGAcgASgLMhkuYWlzZXJ2ZXIudjEuTW9kZWxEZXRhaWxzEiEKGWRvY3VtZW50YXRpb25faWRlbnRpZmllcnMYCCADKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgdzdW1tYXJ5GAsgASgJSAGIAQESIwoWc3VtbWFyeV91cF91bnRpbF9pbmRleBgMIAEoBUgCiAEBEiEKFGFsbG93X2xvbmdfZmlsZV9zY2FuGA0gASgISAOIAQESFAoHaXNfYmFzaBgOIAEoCEgEiAEBEhcKD2NvbnZlcnNhdGlvbl9pZBgPIAEoCRI0CidjYW5faGFuZGxlX2ZpbGVuYW1lc19hZnRlcl9sYW5ndWFnZV9pZHMYECABKAhIBYgBARIUCgd1c2Vfd2ViGBEgASgJSAaIAQESGQoMd29ya3NwYWNlX2lkGBQgASgJSAeIAQESHgoRbG9uZ19jb250ZXh0X21vZGUYFiABKAhICIgBARIUCgdpc19ldmFsGBggASgISAmIAQESHwoSZGVzaXJlZF9tYXhfdG9rZW5zGBogASgFSAqIAQESGAoLaXNfY29tcG9zZXIYGyABKAhIC4gBARIhChRydW5uYWJsZV9jb2RlX2Jsb2NrcxgcIAEoCEgMiAEBEhkKDHNob3VsZF9jYWNoZRgdIAEoCEgNiAEBQhYKFF93b3Jrc3BhY2Vfcm9vdF9wYXRoQgoKCF9zdW1tYXJ5QhkKF19zdW1tYXJ5X3VwX3VudGlsX2luZGV4QhcKFV9hbGxvd19sb25nX2ZpbGVfc2NhbkIKCghfaXNfYmFzaEIqCihfY2FuX2hhbmRsZV9maWxlbmFtZXNfYWZ0ZXJfbGFuZ3VhZ2VfaWRzQgoKCF91c2Vfd2ViQg8KDV93b3Jrc3BhY2VfaWRCFAoSX2xvbmdfY29udGV4dF9tb2RlQgoKCF9pc19ldmFsQhUKE19kZXNpcmVkX21heF90b2tlbnNCDgoMX2lzX2NvbXBvc2VyQhcKFV9ydW5uYWJsZV9jb2RlX2Jsb2Nrc0IPCg1fc2hvdWxkX2NhY2hlIrIDChJTdHJlYW1DaGF0UmVzcG9uc2USDAoEdGV4dBgBIAEoCRInChpkZWJ1Z2dpbmdfb25seV9jaGF0X3Byb21wdBgCIAEoCUgAiAEBEicKGmRlYnVnZ2luZ19vbmx5X3Rva2VuX2NvdW50GAMgASgFSAGIAQESGgoNZmlsbGVkX3Byb21wdBgFIAEoCUgCiAEBEhgKC2lzX2JpZ19maWxlGAYgASgISAOIAQESHgoRaW50ZXJtZWRpYXRlX3RleHQYByABKAlIBIgBARIiChVpc191c2luZ19zbG93X3JlcXVlc3QYCiABKAhIBYgBARIdChBzZXJ2ZXJfYnViYmxlX2lkGBYgASgJSAaIAQFCHQobX2RlYnVnZ2luZ19vbmx5X2NoYXRfcHJvbXB0Qh0KG19kZWJ1Z2dpbmdfb25seV90b2tlbl9jb3VudEIQCg5fZmlsbGVkX3Byb21wdEIOCgxfaXNfYmlnX2ZpbGVCFAoSX2ludGVybWVkaWF0ZV90ZXh0QhgKFl9pc191c2luZ19zbG93X3JlcXVlc3RCEwoRX3NlcnZlcl9idWJibGVfaWRiBnByb3RvMw", [file_aiserver_v1_conversation]);
+  fileDesc("ChZhaXNlcnZlci92MS9jaGF0LnByb3RvEgthaXNlcnZlci52MSKNCwoOR2V0Q2hhdFJlcXVlc3QSGQoMY3VycmVudF9maWxlGAEgASgMSACIAQESNgoMY29udmVyc2F0aW9uGAIgAygLMiAuYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZRIUCgxyZXBvc2l0b3JpZXMYAyADKAwSNgoQZXhwbGljaXRfY29udGV4dBgEIAEoCzIcLmFpc2VydmVyLnYxLkV4cGxpY2l0Q29udGV4dBIgChN3b3Jrc3BhY2Vfcm9vdF9wYXRoGAUgASgJSAGIAQESEwoLY29kZV9ibG9ja3MYBiADKAwSMAoNbW9kZWxfZGV0YWlscxgHIAEoCzIZLmFpc2VydmVyLnYxLk1vZGVsRGV0YWlscxIhChlkb2N1bWVudGF0aW9uX2lkZW50aWZpZXJzGAggAygJEhIKCnJlcXVlc3RfaWQYCSABKAkSGgoNbGludGVyX2Vycm9ycxgKIAEoDEgCiAEBEhQKB3N1bW1hcnkYCyABKAlIA4gBARIjChZzdW1tYXJ5X3VwX3VudGlsX2luZGV4GAwgASgFSASIAQESIQoUYWxsb3dfbG9uZ19maWxlX3NjYW4YDSABKAhIBYgBARIUCgdpc19iYXNoGA4gASgISAaIAQESFwoPY29udmVyc2F0aW9uX2lkGA8gASgJEjQKJ2Nhbl9oYW5kbGVfZmlsZW5hbWVzX2FmdGVyX2xhbmd1YWdlX2lkcxgQIAEoCEgHiAEBEhQKB3VzZV93ZWIYESABKAlICIgBARIOCgZxdW90ZXMYEiADKAwSFwoKZGVidWdfaW5mbxgTIAEoDEgJiAEBEhkKDHdvcmtzcGFjZV9pZBgUIAEoCUgKiAEBEhYKDmV4dGVybmFsX2xpbmtzGBUgAygMEh4KEWxvbmdfY29udGV4dF9tb2RlGBYgASgISAuIAQESFAoMY29tbWl0X25vdGVzGBcgAygMEhQKB2lzX2V2YWwYGCABKAhIDIgBARIYCgtjb250ZXh0X2FzdBgZIAEoDEgNiAEBEh8KEmRlc2lyZWRfbWF4X3Rva2VucxgaIAEoBUgOiAEBEhgKC2lzX2NvbXBvc2VyGBsgASgISA+IAQESIQoUcnVubmFibGVfY29kZV9ibG9ja3MYHCABKAhIEIgBARIZCgxzaG91bGRfY2FjaGUYHSABKAhIEYgBARIiChVhbGxvd19tb2RlbF9mYWxsYmFja3MYHiABKAhIEogBARI5CixudW1iZXJfb2ZfdGltZXNfc2hvd25fZmFsbGJhY2tfbW9kZWxfd2FybmluZxgfIAEoBUgTiAEBQg8KDV9jdXJyZW50X2ZpbGVCFgoUX3dvcmtzcGFjZV9yb290X3BhdGhCEAoOX2xpbnRlcl9lcnJvcnNCCgoIX3N1bW1hcnlCGQoXX3N1bW1hcnlfdXBfdW50aWxfaW5kZXhCFwoVX2FsbG93X2xvbmdfZmlsZV9zY2FuQgoKCF9pc19iYXNoQioKKF9jYW5faGFuZGxlX2ZpbGVuYW1lc19hZnRlcl9sYW5ndWFnZV9pZHNCCgoIX3VzZV93ZWJCDQoLX2RlYnVnX2luZm9CDwoNX3dvcmtzcGFjZV9pZEIUChJfbG9uZ19jb250ZXh0X21vZGVCCgoIX2lzX2V2YWxCDgoMX2NvbnRleHRfYXN0QhUKE19kZXNpcmVkX21heF90b2tlbnNCDgoMX2lzX2NvbXBvc2VyQhcKFV9ydW5uYWJsZV9jb2RlX2Jsb2Nrc0IPCg1fc2hvdWxkX2NhY2hlQhgKFl9hbGxvd19tb2RlbF9mYWxsYmFja3NCLwotX251bWJlcl9vZl90aW1lc19zaG93bl9mYWxsYmFja19tb2RlbF93YXJuaW5nIrQIChJTdHJlYW1DaGF0UmVzcG9uc2USDAoEdGV4dBgBIAEoCRInChpkZWJ1Z2dpbmdfb25seV9jaGF0X3Byb21wdBgCIAEoCUgAiAEBEicKGmRlYnVnZ2luZ19vbmx5X3Rva2VuX2NvdW50GAMgASgFSAGIAQESHgoRZG9jdW1lbnRfY2l0YXRpb24YBCABKAxIAogBARIaCg1maWxsZWRfcHJvbXB0GAUgASgJSAOIAQESGAoLaXNfYmlnX2ZpbGUYBiABKAhIBIgBARIeChFpbnRlcm1lZGlhdGVfdGV4dBgHIAEoCUgFiAEBEhsKDmNodW5rX2lkZW50aXR5GAggASgMSAaIAQESGwoOZG9jc19yZWZlcmVuY2UYCSABKAxIB4gBARIiChVpc191c2luZ19zbG93X3JlcXVlc3QYCiABKAhICIgBARIZCgx3ZWJfY2l0YXRpb24YCyABKAxICYgBARIbCg5zdGF0dXNfdXBkYXRlcxgMIAEoDEgKiAEBEhgKC3RpbWluZ19pbmZvGA0gASgMSAuIAQESGAoLc3ltYm9sX2xpbmsYDiABKAxIDIgBARIWCglmaWxlX2xpbmsYDyABKAxIDYgBARIhChRjb252ZXJzYXRpb25fc3VtbWFyeRgQIAEoDEgOiAEBEiIKFXNlcnZpY2Vfc3RhdHVzX3VwZGF0ZRgRIAEoDEgPiAEBEhYKCXVzZWRfY29kZRgSIAEoDEgQiAEBEh0KEHNlcnZlcl9idWJibGVfaWQYFiABKAlIEYgBARIqCh1zdG9wX3VzaW5nX2RzdjNfYWdlbnRpY19tb2RlbBgaIAEoCEgSiAEBEhcKCnVzYWdlX3V1aWQYGyABKAlIE4gBAUIdChtfZGVidWdnaW5nX29ubHlfY2hhdF9wcm9tcHRCHQobX2RlYnVnZ2luZ19vbmx5X3Rva2VuX2NvdW50QhQKEl9kb2N1bWVudF9jaXRhdGlvbkIQCg5fZmlsbGVkX3Byb21wdEIOCgxfaXNfYmlnX2ZpbGVCFAoSX2ludGVybWVkaWF0ZV90ZXh0QhEKD19jaHVua19pZGVudGl0eUIRCg9fZG9jc19yZWZlcmVuY2VCGAoWX2lzX3VzaW5nX3Nsb3dfcmVxdWVzdEIPCg1fd2ViX2NpdGF0aW9uQhEKD19zdGF0dXNfdXBkYXRlc0IOCgxfdGltaW5nX2luZm9CDgoMX3N5bWJvbF9saW5rQgwKCl9maWxlX2xpbmtCFwoVX2NvbnZlcnNhdGlvbl9zdW1tYXJ5QhgKFl9zZXJ2aWNlX3N0YXR1c191cGRhdGVCDAoKX3VzZWRfY29kZUITChFfc2VydmVyX2J1YmJsZV9pZEIgCh5fc3RvcF91c2luZ19kc3YzX2FnZW50aWNfbW9kZWxCDQoLX3VzYWdlX3V1aWRiBnByb3RvMw", [file_aiserver_v1_conversation]);
 
 /**
  * @generated from message aiserver.v1.GetChatRequest
  */
 export type GetChatRequest = Message<"aiserver.v1.GetChatRequest"> & {
   /**
+   * aiserver.v1.CurrentFileInfo, as its bytes.
+   *
+   * @generated from field: optional bytes current_file = 1;
+   */
+  currentFile?: Uint8Array | undefined;
+
+  /**
    * @generated from field: repeated aiserver.v1.ConversationMessage conversation = 2;
    */
   conversation: ConversationMessage[];
+
+  /**
+   * aiserver.v1.RepositoryInfo, as its bytes.
+   *
+   * @generated from field: repeated bytes repositories = 3;
+   */
+  repositories: Uint8Array[];
 
   /**
    * @generated from field: aiserver.v1.ExplicitContext explicit_context = 4;
@@ -34,6 +48,13 @@ export type GetChatRequest = Message<"aiserver.v1.GetChatRequest"> & {
    * @generated from field: optional string workspace_root_path = 5;
    */
   workspaceRootPath?: string | undefined;
+
+  /**
+   * aiserver.v1.CodeBlock, as its bytes.
+   *
+   * @generated from field: repeated bytes code_blocks = 6;
+   */
+  codeBlocks: Uint8Array[];
 
   /**
    * @generated from field: aiserver.v1.ModelDetails model_details = 7;
@@ -49,6 +70,13 @@ export type GetChatRequest = Message<"aiserver.v1.GetChatRequest"> & {
    * @generated from field: string request_id = 9;
    */
   requestId: string;
+
+  /**
+   * aiserver.v1.LinterErrors, as its bytes.
+   *
+   * @generated from field: optional bytes linter_errors = 10;
+   */
+  linterErrors?: Uint8Array | undefined;
 
   /**
    * @generated from field: optional string summary = 11;
@@ -86,9 +114,30 @@ export type GetChatRequest = Message<"aiserver.v1.GetChatRequest"> & {
   useWeb?: string | undefined;
 
   /**
+   * aiserver.v1.ChatQuote, as its bytes.
+   *
+   * @generated from field: repeated bytes quotes = 18;
+   */
+  quotes: Uint8Array[];
+
+  /**
+   * aiserver.v1.DebugInfo, as its bytes.
+   *
+   * @generated from field: optional bytes debug_info = 19;
+   */
+  debugInfo?: Uint8Array | undefined;
+
+  /**
    * @generated from field: optional string workspace_id = 20;
    */
   workspaceId?: string | undefined;
+
+  /**
+   * aiserver.v1.ChatExternalLink, as its bytes.
+   *
+   * @generated from field: repeated bytes external_links = 21;
+   */
+  externalLinks: Uint8Array[];
 
   /**
    * @generated from field: optional bool long_context_mode = 22;
@@ -96,9 +145,23 @@ export type GetChatRequest = Message<"aiserver.v1.GetChatRequest"> & {
   longContextMode?: boolean | undefined;
 
   /**
+   * aiserver.v1.CommitNote, as its bytes.
+   *
+   * @generated from field: repeated bytes commit_notes = 23;
+   */
+  commitNotes: Uint8Array[];
+
+  /**
    * @generated from field: optional bool is_eval = 24;
    */
   isEval?: boolean | undefined;
+
+  /**
+   * aiserver.v1.ContextAST, as its bytes.
+   *
+   * @generated from field: optional bytes context_ast = 25;
+   */
+  contextAst?: Uint8Array | undefined;
 
   /**
    * @generated from field: optional int32 desired_max_tokens = 26;
@@ -119,6 +182,16 @@ export type GetChatRequest = Message<"aiserver.v1.GetChatRequest"> & {
    * @generated from field: optional bool should_cache = 29;
    */
   shouldCache?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool allow_model_fallbacks = 30;
+   */
+  allowModelFallbacks?: boolean | undefined;
+
+  /**
+   * @generated from field: optional int32 number_of_times_shown_fallback_model_warning = 31;
+   */
+  numberOfTimesShownFallbackModelWarning?: number | undefined;
 };
 
 /**
@@ -148,6 +221,13 @@ export type StreamChatResponse = Message<"aiserver.v1.StreamChatResponse"> & {
   debuggingOnlyTokenCount?: number | undefined;
 
   /**
+   * aiserver.v1.DocumentationCitation, as its bytes.
+   *
+   * @generated from field: optional bytes document_citation = 4;
+   */
+  documentCitation?: Uint8Array | undefined;
+
+  /**
    * The whole prompt echoed; not for the user.
    *
    * @generated from field: optional string filled_prompt = 5;
@@ -165,14 +245,94 @@ export type StreamChatResponse = Message<"aiserver.v1.StreamChatResponse"> & {
   intermediateText?: string | undefined;
 
   /**
+   * aiserver.v1.StreamChatResponse.ChunkIdentity, as its bytes.
+   *
+   * @generated from field: optional bytes chunk_identity = 8;
+   */
+  chunkIdentity?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.DocsReference, as its bytes.
+   *
+   * @generated from field: optional bytes docs_reference = 9;
+   */
+  docsReference?: Uint8Array | undefined;
+
+  /**
    * @generated from field: optional bool is_using_slow_request = 10;
    */
   isUsingSlowRequest?: boolean | undefined;
 
   /**
+   * aiserver.v1.WebCitation, as its bytes.
+   *
+   * @generated from field: optional bytes web_citation = 11;
+   */
+  webCitation?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.StatusUpdates, as its bytes.
+   *
+   * @generated from field: optional bytes status_updates = 12;
+   */
+  statusUpdates?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ServerTimingInfo, as its bytes.
+   *
+   * @generated from field: optional bytes timing_info = 13;
+   */
+  timingInfo?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.SymbolLink, as its bytes.
+   *
+   * @generated from field: optional bytes symbol_link = 14;
+   */
+  symbolLink?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.FileLink, as its bytes.
+   *
+   * @generated from field: optional bytes file_link = 15;
+   */
+  fileLink?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ConversationSummary, as its bytes.
+   *
+   * @generated from field: optional bytes conversation_summary = 16;
+   */
+  conversationSummary?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ServiceStatusUpdate, as its bytes.
+   *
+   * @generated from field: optional bytes service_status_update = 17;
+   */
+  serviceStatusUpdate?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.StreamChatResponse.UsedCode, as its bytes.
+   *
+   * @generated from field: optional bytes used_code = 18;
+   */
+  usedCode?: Uint8Array | undefined;
+
+  /**
    * @generated from field: optional string server_bubble_id = 22;
    */
   serverBubbleId?: string | undefined;
+
+  /**
+   * @generated from field: optional bool stop_using_dsv3_agentic_model = 26;
+   */
+  stopUsingDsv3AgenticModel?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string usage_uuid = 27;
+   */
+  usageUuid?: string | undefined;
 };
 
 /**

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file aiserver/v1/models.proto.
  */
 export const file_aiserver_v1_models: GenFile = /*@__PURE__*/
-  fileDesc("ChhhaXNlcnZlci92MS9tb2RlbHMucHJvdG8SC2Fpc2VydmVyLnYxItgBChZBdmFpbGFibGVNb2RlbHNSZXF1ZXN0EhIKCmlzX25pZ2h0bHkYASABKAgSIwobaW5jbHVkZV9sb25nX2NvbnRleHRfbW9kZWxzGAIgASgIEhwKFHVzZV9tb2RlbF9wYXJhbWV0ZXJzGAUgASgIEhsKE2RvX25vdF91c2VfbWFya2Rvd24YByABKAgSKQocdXNlX2Nsb3VkX2FnZW50X2VmZm9ydF9tb2RlcxgMIAEoCEgAiAEBQh8KHV91c2VfY2xvdWRfYWdlbnRfZWZmb3J0X21vZGVzIqUIChdBdmFpbGFibGVNb2RlbHNSZXNwb25zZRITCgttb2RlbF9uYW1lcxgBIAMoCRJDCgZtb2RlbHMYAiADKAsyMy5haXNlcnZlci52MS5BdmFpbGFibGVNb2RlbHNSZXNwb25zZS5BdmFpbGFibGVNb2RlbBr+BAoOQXZhaWxhYmxlTW9kZWwSDAoEbmFtZRgBIAEoCRISCgpkZWZhdWx0X29uGAIgASgIEiEKFGlzX2xvbmdfY29udGV4dF9vbmx5GAMgASgISACIAQESGQoMaXNfY2hhdF9vbmx5GAQgASgISAGIAQESHAoPc3VwcG9ydHNfaW1hZ2VzGAogASgISAKIAQESHgoRc3VwcG9ydHNfbWF4X21vZGUYDiABKAhIA4gBARIgChNjb250ZXh0X3Rva2VuX2xpbWl0GA8gASgFSASIAQESLQogY29udGV4dF90b2tlbl9saW1pdF9mb3JfbWF4X21vZGUYECABKAVIBYgBARIgChNjbGllbnRfZGlzcGxheV9uYW1lGBEgASgJSAaIAQESHgoRc2VydmVyX21vZGVsX25hbWUYEiABKAlIB4gBARIiChVzdXBwb3J0c19ub25fbWF4X21vZGUYEyABKAhICIgBARI+Cgh2YXJpYW50cxgeIAMoCzIsLmFpc2VydmVyLnYxLkF2YWlsYWJsZU1vZGVsc1Jlc3BvbnNlLlZhcmlhbnRCFwoVX2lzX2xvbmdfY29udGV4dF9vbmx5Qg8KDV9pc19jaGF0X29ubHlCEgoQX3N1cHBvcnRzX2ltYWdlc0IUChJfc3VwcG9ydHNfbWF4X21vZGVCFgoUX2NvbnRleHRfdG9rZW5fbGltaXRCIwohX2NvbnRleHRfdG9rZW5fbGltaXRfZm9yX21heF9tb2RlQhYKFF9jbGllbnRfZGlzcGxheV9uYW1lQhQKEl9zZXJ2ZXJfbW9kZWxfbmFtZUIYChZfc3VwcG9ydHNfbm9uX21heF9tb2RlGoYCCgdWYXJpYW50EkIKCnBhcmFtZXRlcnMYASADKAsyLi5haXNlcnZlci52MS5BdmFpbGFibGVNb2RlbHNSZXNwb25zZS5QYXJhbWV0ZXISFAoMZGlzcGxheV9uYW1lGAIgASgJEhMKC2lzX21heF9tb2RlGAMgASgIEh0KFWlzX2RlZmF1bHRfbWF4X2NvbmZpZxgEIAEoCBIhChlpc19kZWZhdWx0X25vbl9tYXhfY29uZmlnGAUgASgIEiMKG2Rpc3BsYXlfbmFtZV9vdXRzaWRlX3BpY2tlchgIIAEoCRIlCh12YXJpYW50X3N0cmluZ19yZXByZXNlbnRhdGlvbhgJIAEoCRomCglQYXJhbWV0ZXISCgoCaWQYASABKAkSDQoFdmFsdWUYAiABKAliBnByb3RvMw");
+  fileDesc("ChhhaXNlcnZlci92MS9tb2RlbHMucHJvdG8SC2Fpc2VydmVyLnYxIqIGChZBdmFpbGFibGVNb2RlbHNSZXF1ZXN0EhIKCmlzX25pZ2h0bHkYASABKAgSIwobaW5jbHVkZV9sb25nX2NvbnRleHRfbW9kZWxzGAIgASgIEiAKGGV4Y2x1ZGVfbWF4X25hbWVkX21vZGVscxgDIAEoCBIeChZhZGRpdGlvbmFsX21vZGVsX25hbWVzGAQgAygJEhwKFHVzZV9tb2RlbF9wYXJhbWV0ZXJzGAUgASgIEiIKFWluY2x1ZGVfaGlkZGVuX21vZGVscxgGIAEoCEgAiAEBEhsKE2RvX25vdF91c2VfbWFya2Rvd24YByABKAgSNAondmFyaWFudHNfd2lsbF9iZV9zaG93bl9pbl9leHBsb2RlZF9saXN0GAggASgISAGIAQESHAoPZm9yX2F1dG9tYXRpb25zGAkgASgISAKIAQESEgoFc2NvcGUYCiABKAVIA4gBARIjChZ1c2VfcmVhY3RfbW9kZWxfcGlja2VyGAsgASgISASIAQESKQocdXNlX2Nsb3VkX2FnZW50X2VmZm9ydF9tb2RlcxgMIAEoCEgFiAEBEisKHmFkbWluX3NldHRpbmdzX2dyb3VwX3B1YmxpY19pZBgNIAEoCUgGiAEBEhkKDGJ5b2tfZW5hYmxlZBgOIAEoCEgHiAEBEjEKJHVzZV9wYXJhbWV0ZXJpemVkX2F1dG9tYXRpb25zX21vZGVscxgPIAEoCEgIiAEBQhgKFl9pbmNsdWRlX2hpZGRlbl9tb2RlbHNCKgooX3ZhcmlhbnRzX3dpbGxfYmVfc2hvd25faW5fZXhwbG9kZWRfbGlzdEISChBfZm9yX2F1dG9tYXRpb25zQggKBl9zY29wZUIZChdfdXNlX3JlYWN0X21vZGVsX3BpY2tlckIfCh1fdXNlX2Nsb3VkX2FnZW50X2VmZm9ydF9tb2Rlc0IhCh9fYWRtaW5fc2V0dGluZ3NfZ3JvdXBfcHVibGljX2lkQg8KDV9ieW9rX2VuYWJsZWRCJwolX3VzZV9wYXJhbWV0ZXJpemVkX2F1dG9tYXRpb25zX21vZGVscyLoIQoXQXZhaWxhYmxlTW9kZWxzUmVzcG9uc2USEwoLbW9kZWxfbmFtZXMYASADKAkSQwoGbW9kZWxzGAIgAygLMjMuYWlzZXJ2ZXIudjEuQXZhaWxhYmxlTW9kZWxzUmVzcG9uc2UuQXZhaWxhYmxlTW9kZWwSIgoVY29tcG9zZXJfbW9kZWxfY29uZmlnGAQgASgMSACIAQESHwoSY21kX2tfbW9kZWxfY29uZmlnGAUgASgMSAGIAQESLQogYmFja2dyb3VuZF9jb21wb3Nlcl9tb2RlbF9jb25maWcYBiABKAxIAogBARIoChtwbGFuX2V4ZWN1dGlvbl9tb2RlbF9jb25maWcYByABKAxIA4gBARIeChFzcGVjX21vZGVsX2NvbmZpZxgIIAEoDEgEiAEBEiUKGGRlZXBfc2VhcmNoX21vZGVsX2NvbmZpZxgJIAEoDEgFiAEBEiUKGHF1aWNrX2FnZW50X21vZGVsX2NvbmZpZxgKIAEoDEgGiAEBEhwKFHVzZV9tb2RlbF9wYXJhbWV0ZXJzGAsgASgIEjAKI2Rpc2FibGVfdW51c2VkX21vZGVsc19hZnRlcl9uX2hvdXJzGAwgASgFSAeIAQESMwomdXBncmFkZV91bmNoYW5nZWRfbW9kZWxzX2FmdGVyX25faG91cnMYDSABKAVICIgBARIiChVkaXNwbGF5X2NvbmZpZ3VyYXRpb24YDyABKAxICYgBARJeChZzdWJhZ2VudF9tb2RlbF9jb25maWdzGBAgAygLMj4uYWlzZXJ2ZXIudjEuQXZhaWxhYmxlTW9kZWxzUmVzcG9uc2UuU3ViYWdlbnRNb2RlbENvbmZpZ3NFbnRyeRIiChVleHBlcmltZW50YWxfbW9kZWxfaWQYEyABKAlICogBARIsCh9leHBlcmltZW50YWxfbW9kZWxfZGlzcGxheV9uYW1lGBQgASgJSAuIAQESMQokbnVkZ2VfbmV3X2NoYXRzX3RvX2F1dG9fb3B0aW1pemVfZm9yGBUgASgJSAyIAQEaOwoZU3ViYWdlbnRNb2RlbENvbmZpZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAw6AjgBGpoUCg5BdmFpbGFibGVNb2RlbBIMCgRuYW1lGAEgASgJEhIKCmRlZmF1bHRfb24YAiABKAgSIQoUaXNfbG9uZ19jb250ZXh0X29ubHkYAyABKAhIAIgBARIZCgxpc19jaGF0X29ubHkYBCABKAhIAYgBARIbCg5zdXBwb3J0c19hZ2VudBgFIAEoCEgCiAEBEh8KEmRlZ3JhZGF0aW9uX3N0YXR1cxgGIAEoBUgDiAEBEhIKBXByaWNlGAcgASgBSASIAQESGQoMdG9vbHRpcF9kYXRhGAggASgMSAWIAQESHgoRc3VwcG9ydHNfdGhpbmtpbmcYCSABKAhIBogBARIcCg9zdXBwb3J0c19pbWFnZXMYCiABKAhIB4gBARIiChVzdXBwb3J0c19hdXRvX2NvbnRleHQYCyABKAhICIgBARIkChdhdXRvX2NvbnRleHRfbWF4X3Rva2VucxgMIAEoBUgJiAEBEi0KIGF1dG9fY29udGV4dF9leHRlbmRlZF9tYXhfdG9rZW5zGA0gASgFSAqIAQESHgoRc3VwcG9ydHNfbWF4X21vZGUYDiABKAhIC4gBARIgChNjb250ZXh0X3Rva2VuX2xpbWl0GA8gASgFSAyIAQESLQogY29udGV4dF90b2tlbl9saW1pdF9mb3JfbWF4X21vZGUYECABKAVIDYgBARIgChNjbGllbnRfZGlzcGxheV9uYW1lGBEgASgJSA6IAQESHgoRc2VydmVyX21vZGVsX25hbWUYEiABKAlID4gBARIiChVzdXBwb3J0c19ub25fbWF4X21vZGUYEyABKAhIEIgBARImChl0b29sdGlwX2RhdGFfZm9yX21heF9tb2RlGBQgASgMSBGIAQESMwomaXNfcmVjb21tZW5kZWRfZm9yX2JhY2tncm91bmRfY29tcG9zZXIYFSABKAhIEogBARIfChJzdXBwb3J0c19wbGFuX21vZGUYFiABKAhIE4gBARIaCg1pc191c2VyX2FkZGVkGBcgASgISBSIAQESJgoZaW5wdXRib3hfc2hvcnRfbW9kZWxfbmFtZRgYIAEoCUgViAEBEiAKE3N1cHBvcnRzX3NhbmRib3hpbmcYGSABKAhIFogBARIbCg5zdXBwb3J0c19jbWRfaxgaIAEoCEgXiAEBEiAKE29ubHlfc3VwcG9ydHNfY21kX2sYGyABKAhIGIgBARIrCh5iYWNrZ3JvdW5kX2NvbXBvc2VyX3NvcnRfb3JkZXIYHCABKAVIGYgBARIdChVwYXJhbWV0ZXJfZGVmaW5pdGlvbnMYHSADKAwSPgoIdmFyaWFudHMYHiADKAsyLC5haXNlcnZlci52MS5BdmFpbGFibGVNb2RlbHNSZXNwb25zZS5WYXJpYW50EiQKF2Nsb3VkX2FnZW50X2VmZm9ydF9tb2RlGCAgASgFSBqIAQESIwoWY2xvdWRfbWlncmF0ZV90b19tb2RlbBghIAEoCUgbiAEBEh0KEHVwZ3JhZGVfbW9kZWxfaWQYIiABKAlIHIgBARIWCglpc19oaWRkZW4YIyABKAhIHYgBARIUCgxsZWdhY3lfc2x1Z3MYJCADKAkSEgoKaWRfYWxpYXNlcxglIAMoCRImChluYW1lZF9tb2RlbF9zZWN0aW9uX2luZGV4GCYgASgFSB6IAQESFAoHdGFnbGluZRgnIAEoCUgfiAEBEikKHHZpc2libGVfaW5fcm91dGVkX21vZGVsX3ZpZXcYKCABKAhIIIgBARIYCgt2ZW5kb3JfbmFtZRgpIAEoCUghiAEBEhMKBnZlbmRvchgqIAEoDEgiiAEBEjAKI2RlZmF1bHRfZGlzYWJsZWRfaW5fYWRtaW5fYWxsb3dsaXN0GCsgASgISCOIAQESIAoYY2xvdWRfYWdlbnRfZWZmb3J0X21vZGVzGCwgAygFEisKHnN1cHBvcnRzX3NtYXJ0X21vZGVfY2xhc3NpZmllchgtIAEoCEgkiAEBEiQKF3JlcXVpcmVzX2RhdGFfcmV0ZW50aW9uGC4gASgISCWIAQESKQoccmVhc29uX2Zvcl96ZHJfY29uc2VudF9ibG9jaxgvIAEoCUgmiAEBEhsKE21vZGVsX3BpY2tlcl9iYWRnZXMYMCADKAxCFwoVX2lzX2xvbmdfY29udGV4dF9vbmx5Qg8KDV9pc19jaGF0X29ubHlCEQoPX3N1cHBvcnRzX2FnZW50QhUKE19kZWdyYWRhdGlvbl9zdGF0dXNCCAoGX3ByaWNlQg8KDV90b29sdGlwX2RhdGFCFAoSX3N1cHBvcnRzX3RoaW5raW5nQhIKEF9zdXBwb3J0c19pbWFnZXNCGAoWX3N1cHBvcnRzX2F1dG9fY29udGV4dEIaChhfYXV0b19jb250ZXh0X21heF90b2tlbnNCIwohX2F1dG9fY29udGV4dF9leHRlbmRlZF9tYXhfdG9rZW5zQhQKEl9zdXBwb3J0c19tYXhfbW9kZUIWChRfY29udGV4dF90b2tlbl9saW1pdEIjCiFfY29udGV4dF90b2tlbl9saW1pdF9mb3JfbWF4X21vZGVCFgoUX2NsaWVudF9kaXNwbGF5X25hbWVCFAoSX3NlcnZlcl9tb2RlbF9uYW1lQhgKFl9zdXBwb3J0c19ub25fbWF4X21vZGVCHAoaX3Rvb2x0aXBfZGF0YV9mb3JfbWF4X21vZGVCKQonX2lzX3JlY29tbWVuZGVkX2Zvcl9iYWNrZ3JvdW5kX2NvbXBvc2VyQhUKE19zdXBwb3J0c19wbGFuX21vZGVCEAoOX2lzX3VzZXJfYWRkZWRCHAoaX2lucHV0Ym94X3Nob3J0X21vZGVsX25hbWVCFgoUX3N1cHBvcnRzX3NhbmRib3hpbmdCEQoPX3N1cHBvcnRzX2NtZF9rQhYKFF9vbmx5X3N1cHBvcnRzX2NtZF9rQiEKH19iYWNrZ3JvdW5kX2NvbXBvc2VyX3NvcnRfb3JkZXJCGgoYX2Nsb3VkX2FnZW50X2VmZm9ydF9tb2RlQhkKF19jbG91ZF9taWdyYXRlX3RvX21vZGVsQhMKEV91cGdyYWRlX21vZGVsX2lkQgwKCl9pc19oaWRkZW5CHAoaX25hbWVkX21vZGVsX3NlY3Rpb25faW5kZXhCCgoIX3RhZ2xpbmVCHwodX3Zpc2libGVfaW5fcm91dGVkX21vZGVsX3ZpZXdCDgoMX3ZlbmRvcl9uYW1lQgkKB192ZW5kb3JCJgokX2RlZmF1bHRfZGlzYWJsZWRfaW5fYWRtaW5fYWxsb3dsaXN0QiEKH19zdXBwb3J0c19zbWFydF9tb2RlX2NsYXNzaWZpZXJCGgoYX3JlcXVpcmVzX2RhdGFfcmV0ZW50aW9uQh8KHV9yZWFzb25fZm9yX3pkcl9jb25zZW50X2Jsb2NrGrwDCgdWYXJpYW50EkIKCnBhcmFtZXRlcnMYASADKAsyLi5haXNlcnZlci52MS5BdmFpbGFibGVNb2RlbHNSZXNwb25zZS5QYXJhbWV0ZXISFAoMZGlzcGxheV9uYW1lGAIgASgJEhMKC2lzX21heF9tb2RlGAMgASgIEh0KFWlzX2RlZmF1bHRfbWF4X2NvbmZpZxgEIAEoCBIhChlpc19kZWZhdWx0X25vbl9tYXhfY29uZmlnGAUgASgIEhkKDHRvb2x0aXBfZGF0YRgGIAEoDEgAiAEBEhQKB3RhZ2xpbmUYByABKAlIAYgBARIjChtkaXNwbGF5X25hbWVfb3V0c2lkZV9waWNrZXIYCCABKAkSJQoddmFyaWFudF9zdHJpbmdfcmVwcmVzZW50YXRpb24YCSABKAkSIgoVY29uZmlybWF0aW9uX2RpYWxvZ3VlGAogASgMSAKIAQESGAoLbGVnYWN5X3NsdWcYCyABKAlIA4gBAUIPCg1fdG9vbHRpcF9kYXRhQgoKCF90YWdsaW5lQhgKFl9jb25maXJtYXRpb25fZGlhbG9ndWVCDgoMX2xlZ2FjeV9zbHVnGiYKCVBhcmFtZXRlchIKCgJpZBgBIAEoCRINCgV2YWx1ZRgCIAEoCUIYChZfY29tcG9zZXJfbW9kZWxfY29uZmlnQhUKE19jbWRfa19tb2RlbF9jb25maWdCIwohX2JhY2tncm91bmRfY29tcG9zZXJfbW9kZWxfY29uZmlnQh4KHF9wbGFuX2V4ZWN1dGlvbl9tb2RlbF9jb25maWdCFAoSX3NwZWNfbW9kZWxfY29uZmlnQhsKGV9kZWVwX3NlYXJjaF9tb2RlbF9jb25maWdCGwoZX3F1aWNrX2FnZW50X21vZGVsX2NvbmZpZ0ImCiRfZGlzYWJsZV91bnVzZWRfbW9kZWxzX2FmdGVyX25faG91cnNCKQonX3VwZ3JhZGVfdW5jaGFuZ2VkX21vZGVsc19hZnRlcl9uX2hvdXJzQhgKFl9kaXNwbGF5X2NvbmZpZ3VyYXRpb25CGAoWX2V4cGVyaW1lbnRhbF9tb2RlbF9pZEIiCiBfZXhwZXJpbWVudGFsX21vZGVsX2Rpc3BsYXlfbmFtZUInCiVfbnVkZ2VfbmV3X2NoYXRzX3RvX2F1dG9fb3B0aW1pemVfZm9yYgZwcm90bzM");
 
 /**
  * @generated from message aiserver.v1.AvailableModelsRequest
@@ -29,9 +29,24 @@ export type AvailableModelsRequest = Message<"aiserver.v1.AvailableModelsRequest
   includeLongContextModels: boolean;
 
   /**
+   * @generated from field: bool exclude_max_named_models = 3;
+   */
+  excludeMaxNamedModels: boolean;
+
+  /**
+   * @generated from field: repeated string additional_model_names = 4;
+   */
+  additionalModelNames: string[];
+
+  /**
    * @generated from field: bool use_model_parameters = 5;
    */
   useModelParameters: boolean;
+
+  /**
+   * @generated from field: optional bool include_hidden_models = 6;
+   */
+  includeHiddenModels?: boolean | undefined;
 
   /**
    * @generated from field: bool do_not_use_markdown = 7;
@@ -39,9 +54,46 @@ export type AvailableModelsRequest = Message<"aiserver.v1.AvailableModelsRequest
   doNotUseMarkdown: boolean;
 
   /**
+   * @generated from field: optional bool variants_will_be_shown_in_exploded_list = 8;
+   */
+  variantsWillBeShownInExplodedList?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool for_automations = 9;
+   */
+  forAutomations?: boolean | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsScope, as its number.
+   *
+   * @generated from field: optional int32 scope = 10;
+   */
+  scope?: number | undefined;
+
+  /**
+   * @generated from field: optional bool use_react_model_picker = 11;
+   */
+  useReactModelPicker?: boolean | undefined;
+
+  /**
    * @generated from field: optional bool use_cloud_agent_effort_modes = 12;
    */
   useCloudAgentEffortModes?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string admin_settings_group_public_id = 13;
+   */
+  adminSettingsGroupPublicId?: string | undefined;
+
+  /**
+   * @generated from field: optional bool byok_enabled = 14;
+   */
+  byokEnabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool use_parameterized_automations_models = 15;
+   */
+  useParameterizedAutomationsModels?: boolean | undefined;
 };
 
 /**
@@ -64,6 +116,99 @@ export type AvailableModelsResponse = Message<"aiserver.v1.AvailableModelsRespon
    * @generated from field: repeated aiserver.v1.AvailableModelsResponse.AvailableModel models = 2;
    */
   models: AvailableModelsResponse_AvailableModel[];
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.FeatureModelConfig, as its bytes.
+   *
+   * @generated from field: optional bytes composer_model_config = 4;
+   */
+  composerModelConfig?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.FeatureModelConfig, as its bytes.
+   *
+   * @generated from field: optional bytes cmd_k_model_config = 5;
+   */
+  cmdKModelConfig?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.FeatureModelConfig, as its bytes.
+   *
+   * @generated from field: optional bytes background_composer_model_config = 6;
+   */
+  backgroundComposerModelConfig?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.FeatureModelConfig, as its bytes.
+   *
+   * @generated from field: optional bytes plan_execution_model_config = 7;
+   */
+  planExecutionModelConfig?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.FeatureModelConfig, as its bytes.
+   *
+   * @generated from field: optional bytes spec_model_config = 8;
+   */
+  specModelConfig?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.FeatureModelConfig, as its bytes.
+   *
+   * @generated from field: optional bytes deep_search_model_config = 9;
+   */
+  deepSearchModelConfig?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.FeatureModelConfig, as its bytes.
+   *
+   * @generated from field: optional bytes quick_agent_model_config = 10;
+   */
+  quickAgentModelConfig?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: bool use_model_parameters = 11;
+   */
+  useModelParameters: boolean;
+
+  /**
+   * @generated from field: optional int32 disable_unused_models_after_n_hours = 12;
+   */
+  disableUnusedModelsAfterNHours?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 upgrade_unchanged_models_after_n_hours = 13;
+   */
+  upgradeUnchangedModelsAfterNHours?: number | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.ModelPickerDisplayConfiguration, as its bytes.
+   *
+   * @generated from field: optional bytes display_configuration = 15;
+   */
+  displayConfiguration?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.FeatureModelConfig, as its bytes.
+   *
+   * @generated from field: map<string, bytes> subagent_model_configs = 16;
+   */
+  subagentModelConfigs: { [key: string]: Uint8Array };
+
+  /**
+   * @generated from field: optional string experimental_model_id = 19;
+   */
+  experimentalModelId?: string | undefined;
+
+  /**
+   * @generated from field: optional string experimental_model_display_name = 20;
+   */
+  experimentalModelDisplayName?: string | undefined;
+
+  /**
+   * @generated from field: optional string nudge_new_chats_to_auto_optimize_for = 21;
+   */
+  nudgeNewChatsToAutoOptimizeFor?: string | undefined;
 };
 
 /**
@@ -98,9 +243,53 @@ export type AvailableModelsResponse_AvailableModel = Message<"aiserver.v1.Availa
   isChatOnly?: boolean | undefined;
 
   /**
+   * @generated from field: optional bool supports_agent = 5;
+   */
+  supportsAgent?: boolean | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.DegradationStatus, as its number.
+   *
+   * @generated from field: optional int32 degradation_status = 6;
+   */
+  degradationStatus?: number | undefined;
+
+  /**
+   * @generated from field: optional double price = 7;
+   */
+  price?: number | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.TooltipData, as its bytes.
+   *
+   * @generated from field: optional bytes tooltip_data = 8;
+   */
+  tooltipData?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool supports_thinking = 9;
+   */
+  supportsThinking?: boolean | undefined;
+
+  /**
    * @generated from field: optional bool supports_images = 10;
    */
   supportsImages?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool supports_auto_context = 11;
+   */
+  supportsAutoContext?: boolean | undefined;
+
+  /**
+   * @generated from field: optional int32 auto_context_max_tokens = 12;
+   */
+  autoContextMaxTokens?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 auto_context_extended_max_tokens = 13;
+   */
+  autoContextExtendedMaxTokens?: number | undefined;
 
   /**
    * @generated from field: optional bool supports_max_mode = 14;
@@ -133,9 +322,156 @@ export type AvailableModelsResponse_AvailableModel = Message<"aiserver.v1.Availa
   supportsNonMaxMode?: boolean | undefined;
 
   /**
+   * aiserver.v1.AvailableModelsResponse.TooltipData, as its bytes.
+   *
+   * @generated from field: optional bytes tooltip_data_for_max_mode = 20;
+   */
+  tooltipDataForMaxMode?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool is_recommended_for_background_composer = 21;
+   */
+  isRecommendedForBackgroundComposer?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool supports_plan_mode = 22;
+   */
+  supportsPlanMode?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool is_user_added = 23;
+   */
+  isUserAdded?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string inputbox_short_model_name = 24;
+   */
+  inputboxShortModelName?: string | undefined;
+
+  /**
+   * @generated from field: optional bool supports_sandboxing = 25;
+   */
+  supportsSandboxing?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool supports_cmd_k = 26;
+   */
+  supportsCmdK?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool only_supports_cmd_k = 27;
+   */
+  onlySupportsCmdK?: boolean | undefined;
+
+  /**
+   * @generated from field: optional int32 background_composer_sort_order = 28;
+   */
+  backgroundComposerSortOrder?: number | undefined;
+
+  /**
+   * aiserver.v1.ModelParameterDefinition, as its bytes.
+   *
+   * @generated from field: repeated bytes parameter_definitions = 29;
+   */
+  parameterDefinitions: Uint8Array[];
+
+  /**
    * @generated from field: repeated aiserver.v1.AvailableModelsResponse.Variant variants = 30;
    */
   variants: AvailableModelsResponse_Variant[];
+
+  /**
+   * aiserver.v1.CloudAgentEffortMode, as its number.
+   *
+   * @generated from field: optional int32 cloud_agent_effort_mode = 32;
+   */
+  cloudAgentEffortMode?: number | undefined;
+
+  /**
+   * @generated from field: optional string cloud_migrate_to_model = 33;
+   */
+  cloudMigrateToModel?: string | undefined;
+
+  /**
+   * @generated from field: optional string upgrade_model_id = 34;
+   */
+  upgradeModelId?: string | undefined;
+
+  /**
+   * @generated from field: optional bool is_hidden = 35;
+   */
+  isHidden?: boolean | undefined;
+
+  /**
+   * @generated from field: repeated string legacy_slugs = 36;
+   */
+  legacySlugs: string[];
+
+  /**
+   * @generated from field: repeated string id_aliases = 37;
+   */
+  idAliases: string[];
+
+  /**
+   * @generated from field: optional int32 named_model_section_index = 38;
+   */
+  namedModelSectionIndex?: number | undefined;
+
+  /**
+   * @generated from field: optional string tagline = 39;
+   */
+  tagline?: string | undefined;
+
+  /**
+   * @generated from field: optional bool visible_in_routed_model_view = 40;
+   */
+  visibleInRoutedModelView?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string vendor_name = 41;
+   */
+  vendorName?: string | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.ModelVendor, as its bytes.
+   *
+   * @generated from field: optional bytes vendor = 42;
+   */
+  vendor?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool default_disabled_in_admin_allowlist = 43;
+   */
+  defaultDisabledInAdminAllowlist?: boolean | undefined;
+
+  /**
+   * aiserver.v1.CloudAgentEffortMode, as its number.
+   *
+   * @generated from field: repeated int32 cloud_agent_effort_modes = 44;
+   */
+  cloudAgentEffortModes: number[];
+
+  /**
+   * @generated from field: optional bool supports_smart_mode_classifier = 45;
+   */
+  supportsSmartModeClassifier?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool requires_data_retention = 46;
+   */
+  requiresDataRetention?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string reason_for_zdr_consent_block = 47;
+   */
+  reasonForZdrConsentBlock?: string | undefined;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.ModelPickerBadge, as its bytes.
+   *
+   * @generated from field: repeated bytes model_picker_badges = 48;
+   */
+  modelPickerBadges: Uint8Array[];
 };
 
 /**
@@ -175,6 +511,18 @@ export type AvailableModelsResponse_Variant = Message<"aiserver.v1.AvailableMode
   isDefaultNonMaxConfig: boolean;
 
   /**
+   * aiserver.v1.AvailableModelsResponse.TooltipData, as its bytes.
+   *
+   * @generated from field: optional bytes tooltip_data = 6;
+   */
+  tooltipData?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional string tagline = 7;
+   */
+  tagline?: string | undefined;
+
+  /**
    * @generated from field: string display_name_outside_picker = 8;
    */
   displayNameOutsidePicker: string;
@@ -183,6 +531,18 @@ export type AvailableModelsResponse_Variant = Message<"aiserver.v1.AvailableMode
    * @generated from field: string variant_string_representation = 9;
    */
   variantStringRepresentation: string;
+
+  /**
+   * aiserver.v1.AvailableModelsResponse.ConfirmationDialogue, as its bytes.
+   *
+   * @generated from field: optional bytes confirmation_dialogue = 10;
+   */
+  confirmationDialogue?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional string legacy_slug = 11;
+   */
+  legacySlug?: string | undefined;
 };
 
 /**

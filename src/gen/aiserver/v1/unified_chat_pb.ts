@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file aiserver/v1/unified_chat.proto.
  */
 export const file_aiserver_v1_unified_chat: GenFile = /*@__PURE__*/
-  fileDesc("Ch5haXNlcnZlci92MS91bmlmaWVkX2NoYXQucHJvdG8SC2Fpc2VydmVyLnYxIscBCiFTdHJlYW1VbmlmaWVkQ2hhdFJlcXVlc3RXaXRoVG9vbHMSTAobc3RyZWFtX3VuaWZpZWRfY2hhdF9yZXF1ZXN0GAEgASgLMiUuYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0SAASSQoaY2xpZW50X3NpZGVfdG9vbF92Ml9yZXN1bHQYAiABKAsyIy5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0SABCCQoHcmVxdWVzdCK9AgoiU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29scxJFChhjbGllbnRfc2lkZV90b29sX3YyX2NhbGwYASABKAsyIS5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbEgAEk4KHHN0cmVhbV91bmlmaWVkX2NoYXRfcmVzcG9uc2UYAiABKAsyJi5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlc3BvbnNlSAASUwoMc3RyZWFtX3N0YXJ0GAUgASgLMjsuYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29scy5TdHJlYW1TdGFydEgAEhAKCGV2ZW50X2lkGAcgASgJGg0KC1N0cmVhbVN0YXJ0QgoKCHJlc3BvbnNlItABCitTdHJlYW1VbmlmaWVkQ2hhdFJlcXVlc3RXaXRoVG9vbHNJZGVtcG90ZW50EkYKDGNsaWVudF9jaHVuaxgBIAEoCzIuLmFpc2VydmVyLnYxLlN0cmVhbVVuaWZpZWRDaGF0UmVxdWVzdFdpdGhUb29sc0gAEhwKD2lkZW1wb3RlbmN5X2tleRgEIAEoCUgBiAEBEhIKBXNlcW5vGAUgASgNSAKIAQFCCQoHcmVxdWVzdEISChBfaWRlbXBvdGVuY3lfa2V5QggKBl9zZXFubyK6AgosU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29sc0lkZW1wb3RlbnQSRwoMc2VydmVyX2NodW5rGAEgASgLMi8uYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29sc0gAEmMKD3dlbGNvbWVfbWVzc2FnZRgDIAEoCzJILmFpc2VydmVyLnYxLlN0cmVhbVVuaWZpZWRDaGF0UmVzcG9uc2VXaXRoVG9vbHNJZGVtcG90ZW50LldlbGNvbWVNZXNzYWdlSAASEwoJc2Vxbm9fYWNrGAQgASgNSAAaOwoOV2VsY29tZU1lc3NhZ2USDwoHbWVzc2FnZRgBIAEoCRIYChBpc19kZWdyYWRlZF9tb2RlGAIgASgIQgoKCHJlc3BvbnNlIq0RChhTdHJlYW1VbmlmaWVkQ2hhdFJlcXVlc3QSNgoMY29udmVyc2F0aW9uGAEgAygLMiAuYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZRIhChRhbGxvd19sb25nX2ZpbGVfc2NhbhgCIAEoCEgAiAEBEjYKEGV4cGxpY2l0X2NvbnRleHQYAyABKAsyHC5haXNlcnZlci52MS5FeHBsaWNpdENvbnRleHQSNAonY2FuX2hhbmRsZV9maWxlbmFtZXNfYWZ0ZXJfbGFuZ3VhZ2VfaWRzGAQgASgISAGIAQESMAoNbW9kZWxfZGV0YWlscxgFIAEoCzIZLmFpc2VydmVyLnYxLk1vZGVsRGV0YWlscxIUCgd1c2Vfd2ViGAggASgJSAKIAQESGQoMc2hvdWxkX2NhY2hlGA0gASgISAOIAQESJwoadXNlX25ld19jb21wcmVzc2lvbl9zY2hlbWUYEyABKAhIBIgBARIPCgdpc19jaGF0GBYgASgIEhcKD2NvbnZlcnNhdGlvbl9pZBgXIAEoCRJPChBlbnZpcm9ubWVudF9pbmZvGBogASgLMjUuYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0LkVudmlyb25tZW50SW5mbxISCgppc19hZ2VudGljGBsgASgIEjYKD3N1cHBvcnRlZF90b29scxgdIAMoDjIdLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjISYAoeZnVsbF9jb252ZXJzYXRpb25faGVhZGVyc19vbmx5GB4gAygLMjguYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0LkNvbnZlcnNhdGlvbkhlYWRlchIYChBlbmFibGVfeW9sb19tb2RlGB8gASgIEhMKC3lvbG9fcHJvbXB0GCAgASgJEh8KF3VzZV91bmlmaWVkX2NoYXRfcHJvbXB0GCEgASgIEicKCW1jcF90b29scxgiIAMoCzIULmFpc2VydmVyLnYxLk1jcFRvb2wSJAoXdXNlX2Z1bGxfaW5wdXRzX2NvbnRleHQYIyABKAhIBYgBARIWCglpc19yZXN1bWUYJCABKAhIBogBARIiChVhbGxvd19tb2RlbF9mYWxsYmFja3MYJSABKAhIB4gBARI5CixudW1iZXJfb2ZfdGltZXNfc2hvd25fZmFsbGJhY2tfbW9kZWxfd2FybmluZxgmIAEoBUgIiAEBEhMKC2lzX2hlYWRsZXNzGC0gASgIEjMKDHVuaWZpZWRfbW9kZRguIAEoDjIYLmFpc2VydmVyLnYxLlVuaWZpZWRNb2RlSAmIAQESRgofdG9vbHNfcmVxdWlyaW5nX2FjY2VwdGVkX3JldHVybhgvIAMoDjIdLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjISIQoUc2hvdWxkX2Rpc2FibGVfdG9vbHMYMCABKAhICogBARI3Cg50aGlua2luZ19sZXZlbBgxIAEoDjIaLmFpc2VydmVyLnYxLlRoaW5raW5nTGV2ZWxIC4gBARIjChZzaG91bGRfdXNlX2NoYXRfcHJvbXB0GDIgASgISAyIAQESFwoKdXNlc19ydWxlcxgzIAEoCEgNiAEBEiEKFG1vZGVfdXNlc19hdXRvX2FwcGx5GDUgASgISA6IAQESHgoRdW5pZmllZF9tb2RlX25hbWUYNiABKAlID4gBARr7AgoPRW52aXJvbm1lbnRJbmZvEh0KEGV4dGhvc3RfcGxhdGZvcm0YASABKAlIAIgBARIZCgxleHRob3N0X2FyY2gYAiABKAlIAYgBARIcCg9leHRob3N0X3JlbGVhc2UYAyABKAlIAogBARIaCg1leHRob3N0X3NoZWxsGAQgASgJSAOIAQESHAoPbG9jYWxfdGltZXN0YW1wGAUgASgJSASIAQESFgoOd29ya3NwYWNlX3VyaXMYBiADKAkSGwoOY3Vyc29yX3ZlcnNpb24YByABKAlIBYgBARIbCg5sb2NhbF90aW1lem9uZRgLIAEoCUgGiAEBQhMKEV9leHRob3N0X3BsYXRmb3JtQg8KDV9leHRob3N0X2FyY2hCEgoQX2V4dGhvc3RfcmVsZWFzZUIQCg5fZXh0aG9zdF9zaGVsbEISChBfbG9jYWxfdGltZXN0YW1wQhEKD19jdXJzb3JfdmVyc2lvbkIRCg9fbG9jYWxfdGltZXpvbmUagwEKEkNvbnZlcnNhdGlvbkhlYWRlchIRCglidWJibGVfaWQYASABKAkSHQoQc2VydmVyX2J1YmJsZV9pZBgCIAEoCUgAiAEBEiYKBHR5cGUYAyABKA4yGC5haXNlcnZlci52MS5NZXNzYWdlVHlwZUITChFfc2VydmVyX2J1YmJsZV9pZEIXChVfYWxsb3dfbG9uZ19maWxlX3NjYW5CKgooX2Nhbl9oYW5kbGVfZmlsZW5hbWVzX2FmdGVyX2xhbmd1YWdlX2lkc0IKCghfdXNlX3dlYkIPCg1fc2hvdWxkX2NhY2hlQh0KG191c2VfbmV3X2NvbXByZXNzaW9uX3NjaGVtZUIaChhfdXNlX2Z1bGxfaW5wdXRzX2NvbnRleHRCDAoKX2lzX3Jlc3VtZUIYChZfYWxsb3dfbW9kZWxfZmFsbGJhY2tzQi8KLV9udW1iZXJfb2ZfdGltZXNfc2hvd25fZmFsbGJhY2tfbW9kZWxfd2FybmluZ0IPCg1fdW5pZmllZF9tb2RlQhcKFV9zaG91bGRfZGlzYWJsZV90b29sc0IRCg9fdGhpbmtpbmdfbGV2ZWxCGQoXX3Nob3VsZF91c2VfY2hhdF9wcm9tcHRCDQoLX3VzZXNfcnVsZXNCFwoVX21vZGVfdXNlc19hdXRvX2FwcGx5QhQKEl91bmlmaWVkX21vZGVfbmFtZSK5BQoZU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZRIMCgR0ZXh0GAEgASgJEhoKDWZpbGxlZF9wcm9tcHQYBSABKAlIAIgBARIeChFpbnRlcm1lZGlhdGVfdGV4dBgHIAEoCUgBiAEBEiQKF3Nob3VsZF9icmVha19haV9tZXNzYWdlGA4gASgISAKIAQESHQoQc2VydmVyX2J1YmJsZV9pZBgWIAEoCUgDiAEBEiwKCHRoaW5raW5nGBkgASgLMhUuYWlzZXJ2ZXIudjEuVGhpbmtpbmdIBIgBARIXCgp1c2FnZV91dWlkGBsgASgJSAWIAQESXgoVY29udGV4dF93aW5kb3dfc3RhdHVzGB4gASgLMjouYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZS5Db250ZXh0V2luZG93U3RhdHVzSAaIAQESPAoMdG9vbF9jYWxsX3YyGCQgASgLMiEuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGxIB4gBARqHAQoTQ29udGV4dFdpbmRvd1N0YXR1cxIcChRwZXJjZW50YWdlX3JlbWFpbmluZxgBIAEoBRIYCgt0b2tlbnNfdXNlZBgCIAEoBUgAiAEBEhgKC3Rva2VuX2xpbWl0GAMgASgFSAGIAQFCDgoMX3Rva2Vuc191c2VkQg4KDF90b2tlbl9saW1pdEIQCg5fZmlsbGVkX3Byb21wdEIUChJfaW50ZXJtZWRpYXRlX3RleHRCGgoYX3Nob3VsZF9icmVha19haV9tZXNzYWdlQhMKEV9zZXJ2ZXJfYnViYmxlX2lkQgsKCV90aGlua2luZ0INCgtfdXNhZ2VfdXVpZEIYChZfY29udGV4dF93aW5kb3dfc3RhdHVzQg8KDV90b29sX2NhbGxfdjIqYwoNVGhpbmtpbmdMZXZlbBIeChpUSElOS0lOR19MRVZFTF9VTlNQRUNJRklFRBAAEhkKFVRISU5LSU5HX0xFVkVMX01FRElVTRABEhcKE1RISU5LSU5HX0xFVkVMX0hJR0gQAjLaBgoLQ2hhdFNlcnZpY2USZAoRU3RyZWFtVW5pZmllZENoYXQSJS5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlcXVlc3QaJi5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlc3BvbnNlMAESgQEKGlN0cmVhbVVuaWZpZWRDaGF0V2l0aFRvb2xzEi4uYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0V2l0aFRvb2xzGi8uYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29scygBMAESbgodU3RyZWFtVW5pZmllZENoYXRXaXRoVG9vbHNTU0USGi5haXNlcnZlci52MS5CaWRpUmVxdWVzdElkGi8uYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29sczABEl8KHlN0cmVhbVVuaWZpZWRDaGF0V2l0aFRvb2xzUG9sbBIcLmFpc2VydmVyLnYxLkJpZGlQb2xsUmVxdWVzdBodLmFpc2VydmVyLnYxLkJpZGlQb2xsUmVzcG9uc2UwARKfAQokU3RyZWFtVW5pZmllZENoYXRXaXRoVG9vbHNJZGVtcG90ZW50EjguYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0V2l0aFRvb2xzSWRlbXBvdGVudBo5LmFpc2VydmVyLnYxLlN0cmVhbVVuaWZpZWRDaGF0UmVzcG9uc2VXaXRoVG9vbHNJZGVtcG90ZW50KAEwARKCAQonU3RyZWFtVW5pZmllZENoYXRXaXRoVG9vbHNJZGVtcG90ZW50U1NFEhouYWlzZXJ2ZXIudjEuQmlkaVJlcXVlc3RJZBo5LmFpc2VydmVyLnYxLlN0cmVhbVVuaWZpZWRDaGF0UmVzcG9uc2VXaXRoVG9vbHNJZGVtcG90ZW50MAESaQooU3RyZWFtVW5pZmllZENoYXRXaXRoVG9vbHNJZGVtcG90ZW50UG9sbBIcLmFpc2VydmVyLnYxLkJpZGlQb2xsUmVxdWVzdBodLmFpc2VydmVyLnYxLkJpZGlQb2xsUmVzcG9uc2UwAWIGcHJvdG8z", [file_aiserver_v1_bidi, file_aiserver_v1_client_side_tool, file_aiserver_v1_conversation]);
+  fileDesc("Ch5haXNlcnZlci92MS91bmlmaWVkX2NoYXQucHJvdG8SC2Fpc2VydmVyLnYxIscBCiFTdHJlYW1VbmlmaWVkQ2hhdFJlcXVlc3RXaXRoVG9vbHMSTAobc3RyZWFtX3VuaWZpZWRfY2hhdF9yZXF1ZXN0GAEgASgLMiUuYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0SAASSQoaY2xpZW50X3NpZGVfdG9vbF92Ml9yZXN1bHQYAiABKAsyIy5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0SABCCQoHcmVxdWVzdCK2AwoiU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29scxJFChhjbGllbnRfc2lkZV90b29sX3YyX2NhbGwYASABKAsyIS5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbEgAEk4KHHN0cmVhbV91bmlmaWVkX2NoYXRfcmVzcG9uc2UYAiABKAsyJi5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlc3BvbnNlSAASHgoUY29udmVyc2F0aW9uX3N1bW1hcnkYAyABKAxIABIUCgp1c2VyX3J1bGVzGAQgASgMSAASUwoMc3RyZWFtX3N0YXJ0GAUgASgLMjsuYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29scy5TdHJlYW1TdGFydEgAEhwKD3RyYWNpbmdfY29udGV4dBgGIAEoDEgBiAEBEhAKCGV2ZW50X2lkGAcgASgJGh4KC1N0cmVhbVN0YXJ0Eg8KB3BhZGRpbmcYASABKAlCCgoIcmVzcG9uc2VCEgoQX3RyYWNpbmdfY29udGV4dCLyAQorU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0V2l0aFRvb2xzSWRlbXBvdGVudBJGCgxjbGllbnRfY2h1bmsYASABKAsyLi5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlcXVlc3RXaXRoVG9vbHNIABIPCgVhYm9ydBgCIAEoDEgAEg8KBWNsb3NlGAMgASgMSAASHAoPaWRlbXBvdGVuY3lfa2V5GAQgASgJSAGIAQESEgoFc2Vxbm8YBSABKA1IAogBAUIJCgdyZXF1ZXN0QhIKEF9pZGVtcG90ZW5jeV9rZXlCCAoGX3NlcW5vIroCCixTdHJlYW1VbmlmaWVkQ2hhdFJlc3BvbnNlV2l0aFRvb2xzSWRlbXBvdGVudBJHCgxzZXJ2ZXJfY2h1bmsYASABKAsyLy5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlc3BvbnNlV2l0aFRvb2xzSAASYwoPd2VsY29tZV9tZXNzYWdlGAMgASgLMkguYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZVdpdGhUb29sc0lkZW1wb3RlbnQuV2VsY29tZU1lc3NhZ2VIABITCglzZXFub19hY2sYBCABKA1IABo7Cg5XZWxjb21lTWVzc2FnZRIPCgdtZXNzYWdlGAEgASgJEhgKEGlzX2RlZ3JhZGVkX21vZGUYAiABKAhCCgoIcmVzcG9uc2UixywKGFN0cmVhbVVuaWZpZWRDaGF0UmVxdWVzdBI2Cgxjb252ZXJzYXRpb24YASADKAsyIC5haXNlcnZlci52MS5Db252ZXJzYXRpb25NZXNzYWdlEiEKFGFsbG93X2xvbmdfZmlsZV9zY2FuGAIgASgISACIAQESNgoQZXhwbGljaXRfY29udGV4dBgDIAEoCzIcLmFpc2VydmVyLnYxLkV4cGxpY2l0Q29udGV4dBI0CidjYW5faGFuZGxlX2ZpbGVuYW1lc19hZnRlcl9sYW5ndWFnZV9pZHMYBCABKAhIAYgBARIwCg1tb2RlbF9kZXRhaWxzGAUgASgLMhkuYWlzZXJ2ZXIudjEuTW9kZWxEZXRhaWxzEhoKDWxpbnRlcl9lcnJvcnMYBiABKAxIAogBARIhChlkb2N1bWVudGF0aW9uX2lkZW50aWZpZXJzGAcgAygJEhQKB3VzZV93ZWIYCCABKAlIA4gBARIWCg5leHRlcm5hbF9saW5rcxgJIAMoDBI5Cg9wcm9qZWN0X2NvbnRleHQYCiABKAsyIC5haXNlcnZlci52MS5Db252ZXJzYXRpb25NZXNzYWdlEiMKG2RpZmZzX2Zvcl9jb21wcmVzc2luZ19maWxlcxgLIAMoDBIbCg5jb21wcmVzc19lZGl0cxgMIAEoCEgEiAEBEhkKDHNob3VsZF9jYWNoZRgNIAEoCEgFiAEBEiAKGG11bHRpX2ZpbGVfbGludGVyX2Vycm9ycxgOIAMoDBIZCgxjdXJyZW50X2ZpbGUYDyABKAxIBogBARIZCgxyZWNlbnRfZWRpdHMYECABKAxIB4gBARIvCiJ1c2VfcmVmZXJlbmNlX2NvbXBvc2VyX2RpZmZfcHJvbXB0GBEgASgISAiIAQESGwoTZmlsZV9kaWZmX2hpc3RvcmllcxgSIAMoDBInChp1c2VfbmV3X2NvbXByZXNzaW9uX3NjaGVtZRgTIAEoCEgJiAEBEiEKGWFkZGl0aW9uYWxfcmFua2VkX2NvbnRleHQYFCADKAwSDgoGcXVvdGVzGBUgAygMEg8KB2lzX2NoYXQYFiABKAgSFwoPY29udmVyc2F0aW9uX2lkGBcgASgJEhwKD3JlcG9zaXRvcnlfaW5mbxgYIAEoDEgKiAEBEiwKJHJlcG9zaXRvcnlfaW5mb19zaG91bGRfcXVlcnlfc3RhZ2luZxgZIAEoCBJPChBlbnZpcm9ubWVudF9pbmZvGBogASgLMjUuYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0LkVudmlyb25tZW50SW5mbxISCgppc19hZ2VudGljGBsgASgIEiEKFGNvbnZlcnNhdGlvbl9zdW1tYXJ5GBwgASgMSAuIAQESNgoPc3VwcG9ydGVkX3Rvb2xzGB0gAygOMh0uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMhJgCh5mdWxsX2NvbnZlcnNhdGlvbl9oZWFkZXJzX29ubHkYHiADKAsyOC5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlcXVlc3QuQ29udmVyc2F0aW9uSGVhZGVyEhgKEGVuYWJsZV95b2xvX21vZGUYHyABKAgSEwoLeW9sb19wcm9tcHQYICABKAkSHwoXdXNlX3VuaWZpZWRfY2hhdF9wcm9tcHQYISABKAgSJwoJbWNwX3Rvb2xzGCIgAygLMhQuYWlzZXJ2ZXIudjEuTWNwVG9vbBIkChd1c2VfZnVsbF9pbnB1dHNfY29udGV4dBgjIAEoCEgMiAEBEhYKCWlzX3Jlc3VtZRgkIAEoCEgNiAEBEiIKFWFsbG93X21vZGVsX2ZhbGxiYWNrcxglIAEoCEgOiAEBEjkKLG51bWJlcl9vZl90aW1lc19zaG93bl9mYWxsYmFja19tb2RlbF93YXJuaW5nGCYgASgFSA+IAQESKQohcmVwb3NpdG9yeV9pbmZvX3Nob3VsZF9xdWVyeV9wcm9kGCcgASgIEiQKF2NvbnRleHRfYmFua19zZXNzaW9uX2lkGCggASgJSBCIAQESIQoUY29udGV4dF9iYW5rX3ZlcnNpb24YKSABKAVIEYgBARIiChV1c2VzX2NvZGViYXNlX3Jlc3VsdHMYKiABKAxIEogBARIoChtjb250ZXh0X2JhbmtfZW5jcnlwdGlvbl9rZXkYKyABKAxIE4gBARIdChVyZXBvX3F1ZXJ5X2F1dGhfdG9rZW4YLCABKAkSEwoLaXNfaGVhZGxlc3MYLSABKAgSMwoMdW5pZmllZF9tb2RlGC4gASgOMhguYWlzZXJ2ZXIudjEuVW5pZmllZE1vZGVIFIgBARJGCh90b29sc19yZXF1aXJpbmdfYWNjZXB0ZWRfcmV0dXJuGC8gAygOMh0uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMhIhChRzaG91bGRfZGlzYWJsZV90b29scxgwIAEoCEgViAEBEjcKDnRoaW5raW5nX2xldmVsGDEgASgOMhouYWlzZXJ2ZXIudjEuVGhpbmtpbmdMZXZlbEgWiAEBEiMKFnNob3VsZF91c2VfY2hhdF9wcm9tcHQYMiABKAhIF4gBARIXCgp1c2VzX3J1bGVzGDMgASgISBiIAQESIwoWcXVlcnlfb25seV9yZXBvX2FjY2Vzcxg0IAEoDEgZiAEBEiEKFG1vZGVfdXNlc19hdXRvX2FwcGx5GDUgASgISBqIAQESHgoRdW5pZmllZF9tb2RlX25hbWUYNiABKAlIG4gBARIjChZiYWNrZ3JvdW5kX2NvbXBvc2VyX2lkGDcgASgJSByIAQESJgoZdXNlX2dlbmVyYXRlX3J1bGVzX3Byb21wdBg4IAEoCEgdiAEBEjIKJWVkaXRfdG9vbF9zdXBwb3J0c19zZWFyY2hfYW5kX3JlcGxhY2UYOSABKAhIHogBARIXCg9wcm9qZWN0X2xheW91dHMYOiADKAwSKQoccmVwb3NpdG9yeV9uYW1lX2lmX3VuaW5kZXhlZBg7IAEoCUgfiAEBEh4KEWluZGV4aW5nX3Byb2dyZXNzGDwgASgBSCCIAQESJAoXZnVsbF9maWxlX2NtZF9rX29wdGlvbnMYPSABKAxIIYgBARIoChtpbmRleGluZ19waGFzZV9pZl91bmluZGV4ZWQYPiABKAlIIogBARImChl1c2Vfa25vd2xlZGdlX2Jhc2VfcHJvbXB0GD8gASgISCOIAQESLAofaW5kZXhpbmdfbnVtX2ZpbGVzX2lmX3VuaW5kZXhlZBhAIAEoBUgkiAEBEhoKDXN1YmFnZW50X2luZm8YQiABKAxIJYgBARIaChJzdXBwb3J0c19naXRfaW5kZXgYQyABKAgSHgoWaXNfYmFja2dyb3VuZF9jb21wb3NlchhEIAEoCBIYChBmb3JjZV9pc19ub3RfZGV2GEUgASgIEiYKGWRpc2FibGVfZWRpdF9maWxlX3RpbWVvdXQYRiABKAhIJogBARIoChtzaG91bGRfYXR0YWNoX2xpbnRlcl9lcnJvcnMYRyABKAhIJ4gBARIeChZyZXBseWluZ190b19yZXF1ZXN0X2lkGEggASgJEiwKH3Nob3VsZF9zcGVjdWxhdGl2ZWx5X3JvdXRlX2dwdDUYSSABKAhIKIgBARItCiBmb3JjZV90ZXJtaW5hbF9oYW5naW5nX2RldGVjdGlvbhhKIAEoCEgpiAEBEiAKE2ZvcmNlX3N1bW1hcml6YXRpb24YSyABKAhIKogBARIiChVpc19xdWlja19zZWFyY2hfcXVlcnkYTCABKAhIK4gBARIZCgxpc19zcGVjX21vZGUYTSABKAhILIgBARIpCiFhbGxvd19zZXJ2ZXJfc2lkZV9zZW1hbnRpY19zZWFyY2gYTiABKAgSNQooc3BlY3VsYXRpdmVfc3VtbWFyaXphdGlvbl9lbmNyeXB0aW9uX2tleRhPIAEoDEgtiAEBEhkKEXdvcmtzcGFjZV9mb2xkZXJzGFEgAygMEikKHGRvZXNfcmVhZGZpbGVfc3VwcG9ydF9pbWFnZXMYUiABKAhILogBARInChpzYW5kYm94aW5nX3N1cHBvcnRfZW5hYmxlZBhTIAEoCEgviAEBEikKHGN1c3RvbV9wbGFubmluZ19pbnN0cnVjdGlvbnMYVCABKAlIMIgBARItCiBlbmFibGVfdGVybWluYWxfZmlsZV9wZXJzaXN0ZW5jZRhVIAEoCEgxiAEBEh0KEHRlcm1pbmFsc19mb2xkZXIYViABKAlIMogBARIfChJhZ2VudF9ub3Rlc19mb2xkZXIYVyABKAlIM4gBARIfChJhZ2VudF90b29sc19mb2xkZXIYWCABKAlINIgBARIZCgxjdXJyZW50X3BsYW4YWSABKAxINYgBARIgChNoYXNfbWNwX2Rlc2NyaXB0b3JzGFogASgISDaIAQESHwoSYmVzdF9vZl9uX2dyb3VwX2lkGFsgASgJSDeIAQESKAobdHJ5X3VzZV9iZXN0X29mX25fcHJvbW90aW9uGFwgASgISDiIAQESJQoYYWdlbnRfdHJhbnNjcmlwdHNfZm9sZGVyGF0gASgJSDmIAQEa/wMKD0Vudmlyb25tZW50SW5mbxIdChBleHRob3N0X3BsYXRmb3JtGAEgASgJSACIAQESGQoMZXh0aG9zdF9hcmNoGAIgASgJSAGIAQESHAoPZXh0aG9zdF9yZWxlYXNlGAMgASgJSAKIAQESGgoNZXh0aG9zdF9zaGVsbBgEIAEoCUgDiAEBEhwKD2xvY2FsX3RpbWVzdGFtcBgFIAEoCUgEiAEBEhYKDndvcmtzcGFjZV91cmlzGAYgAygJEhsKDmN1cnNvcl92ZXJzaW9uGAcgASgJSAWIAQESFgoJaXNfcmVtb3RlGAggASgISAaIAQESGgoNbG9jYWxfb3NfdHlwZRgJIAEoCUgHiAEBEhsKDmhvbWVfZGlyZWN0b3J5GAogASgJSAiIAQESGwoObG9jYWxfdGltZXpvbmUYCyABKAlICYgBAUITChFfZXh0aG9zdF9wbGF0Zm9ybUIPCg1fZXh0aG9zdF9hcmNoQhIKEF9leHRob3N0X3JlbGVhc2VCEAoOX2V4dGhvc3Rfc2hlbGxCEgoQX2xvY2FsX3RpbWVzdGFtcEIRCg9fY3Vyc29yX3ZlcnNpb25CDAoKX2lzX3JlbW90ZUIQCg5fbG9jYWxfb3NfdHlwZUIRCg9faG9tZV9kaXJlY3RvcnlCEQoPX2xvY2FsX3RpbWV6b25lGoMBChJDb252ZXJzYXRpb25IZWFkZXISEQoJYnViYmxlX2lkGAEgASgJEh0KEHNlcnZlcl9idWJibGVfaWQYAiABKAlIAIgBARImCgR0eXBlGAMgASgOMhguYWlzZXJ2ZXIudjEuTWVzc2FnZVR5cGVCEwoRX3NlcnZlcl9idWJibGVfaWRCFwoVX2FsbG93X2xvbmdfZmlsZV9zY2FuQioKKF9jYW5faGFuZGxlX2ZpbGVuYW1lc19hZnRlcl9sYW5ndWFnZV9pZHNCEAoOX2xpbnRlcl9lcnJvcnNCCgoIX3VzZV93ZWJCEQoPX2NvbXByZXNzX2VkaXRzQg8KDV9zaG91bGRfY2FjaGVCDwoNX2N1cnJlbnRfZmlsZUIPCg1fcmVjZW50X2VkaXRzQiUKI191c2VfcmVmZXJlbmNlX2NvbXBvc2VyX2RpZmZfcHJvbXB0Qh0KG191c2VfbmV3X2NvbXByZXNzaW9uX3NjaGVtZUISChBfcmVwb3NpdG9yeV9pbmZvQhcKFV9jb252ZXJzYXRpb25fc3VtbWFyeUIaChhfdXNlX2Z1bGxfaW5wdXRzX2NvbnRleHRCDAoKX2lzX3Jlc3VtZUIYChZfYWxsb3dfbW9kZWxfZmFsbGJhY2tzQi8KLV9udW1iZXJfb2ZfdGltZXNfc2hvd25fZmFsbGJhY2tfbW9kZWxfd2FybmluZ0IaChhfY29udGV4dF9iYW5rX3Nlc3Npb25faWRCFwoVX2NvbnRleHRfYmFua192ZXJzaW9uQhgKFl91c2VzX2NvZGViYXNlX3Jlc3VsdHNCHgocX2NvbnRleHRfYmFua19lbmNyeXB0aW9uX2tleUIPCg1fdW5pZmllZF9tb2RlQhcKFV9zaG91bGRfZGlzYWJsZV90b29sc0IRCg9fdGhpbmtpbmdfbGV2ZWxCGQoXX3Nob3VsZF91c2VfY2hhdF9wcm9tcHRCDQoLX3VzZXNfcnVsZXNCGQoXX3F1ZXJ5X29ubHlfcmVwb19hY2Nlc3NCFwoVX21vZGVfdXNlc19hdXRvX2FwcGx5QhQKEl91bmlmaWVkX21vZGVfbmFtZUIZChdfYmFja2dyb3VuZF9jb21wb3Nlcl9pZEIcChpfdXNlX2dlbmVyYXRlX3J1bGVzX3Byb21wdEIoCiZfZWRpdF90b29sX3N1cHBvcnRzX3NlYXJjaF9hbmRfcmVwbGFjZUIfCh1fcmVwb3NpdG9yeV9uYW1lX2lmX3VuaW5kZXhlZEIUChJfaW5kZXhpbmdfcHJvZ3Jlc3NCGgoYX2Z1bGxfZmlsZV9jbWRfa19vcHRpb25zQh4KHF9pbmRleGluZ19waGFzZV9pZl91bmluZGV4ZWRCHAoaX3VzZV9rbm93bGVkZ2VfYmFzZV9wcm9tcHRCIgogX2luZGV4aW5nX251bV9maWxlc19pZl91bmluZGV4ZWRCEAoOX3N1YmFnZW50X2luZm9CHAoaX2Rpc2FibGVfZWRpdF9maWxlX3RpbWVvdXRCHgocX3Nob3VsZF9hdHRhY2hfbGludGVyX2Vycm9yc0IiCiBfc2hvdWxkX3NwZWN1bGF0aXZlbHlfcm91dGVfZ3B0NUIjCiFfZm9yY2VfdGVybWluYWxfaGFuZ2luZ19kZXRlY3Rpb25CFgoUX2ZvcmNlX3N1bW1hcml6YXRpb25CGAoWX2lzX3F1aWNrX3NlYXJjaF9xdWVyeUIPCg1faXNfc3BlY19tb2RlQisKKV9zcGVjdWxhdGl2ZV9zdW1tYXJpemF0aW9uX2VuY3J5cHRpb25fa2V5Qh8KHV9kb2VzX3JlYWRmaWxlX3N1cHBvcnRfaW1hZ2VzQh0KG19zYW5kYm94aW5nX3N1cHBvcnRfZW5hYmxlZEIfCh1fY3VzdG9tX3BsYW5uaW5nX2luc3RydWN0aW9uc0IjCiFfZW5hYmxlX3Rlcm1pbmFsX2ZpbGVfcGVyc2lzdGVuY2VCEwoRX3Rlcm1pbmFsc19mb2xkZXJCFQoTX2FnZW50X25vdGVzX2ZvbGRlckIVChNfYWdlbnRfdG9vbHNfZm9sZGVyQg8KDV9jdXJyZW50X3BsYW5CFgoUX2hhc19tY3BfZGVzY3JpcHRvcnNCFQoTX2Jlc3Rfb2Zfbl9ncm91cF9pZEIeChxfdHJ5X3VzZV9iZXN0X29mX25fcHJvbW90aW9uQhsKGV9hZ2VudF90cmFuc2NyaXB0c19mb2xkZXIiqxIKGVN0cmVhbVVuaWZpZWRDaGF0UmVzcG9uc2USDAoEdGV4dBgBIAEoCRInChpkZWJ1Z2dpbmdfb25seV9jaGF0X3Byb21wdBgCIAEoCUgAiAEBEicKGmRlYnVnZ2luZ19vbmx5X3Rva2VuX2NvdW50GAMgASgFSAGIAQESHgoRZG9jdW1lbnRfY2l0YXRpb24YBCABKAxIAogBARIaCg1maWxsZWRfcHJvbXB0GAUgASgJSAOIAQESGAoLaXNfYmlnX2ZpbGUYBiABKAhIBIgBARIeChFpbnRlcm1lZGlhdGVfdGV4dBgHIAEoCUgFiAEBEhsKDmNodW5rX2lkZW50aXR5GAggASgMSAaIAQESGwoOZG9jc19yZWZlcmVuY2UYCSABKAxIB4gBARIiChVpc191c2luZ19zbG93X3JlcXVlc3QYCiABKAhICIgBARIZCgx3ZWJfY2l0YXRpb24YCyABKAxICYgBARIbCg5zdGF0dXNfdXBkYXRlcxgMIAEoDEgKiAEBEhYKCXRvb2xfY2FsbBgNIAEoDEgLiAEBEiQKF3Nob3VsZF9icmVha19haV9tZXNzYWdlGA4gASgISAyIAQESHgoRcGFydGlhbF90b29sX2NhbGwYDyABKAxIDYgBARIeChFmaW5hbF90b29sX3Jlc3VsdBgQIAEoDEgOiAEBEhgKC3N5bWJvbF9saW5rGBEgASgMSA+IAQESIQoUY29udmVyc2F0aW9uX3N1bW1hcnkYEiABKAxIEIgBARIWCglmaWxlX2xpbmsYEyABKAxIEYgBARIiChVzZXJ2aWNlX3N0YXR1c191cGRhdGUYFCABKAxIEogBARIhChR2aWV3YWJsZV9naXRfY29udGV4dBgVIAEoDEgTiAEBEh0KEHNlcnZlcl9idWJibGVfaWQYFiABKAlIFIgBARIhChRjb250ZXh0X3BpZWNlX3VwZGF0ZRgXIAEoDEgViAEBEhYKCXVzZWRfY29kZRgYIAEoDEgWiAEBEiwKCHRoaW5raW5nGBkgASgLMhUuYWlzZXJ2ZXIudjEuVGhpbmtpbmdIF4gBARIqCh1zdG9wX3VzaW5nX2RzdjNfYWdlbnRpY19tb2RlbBgaIAEoCEgYiAEBEhcKCnVzYWdlX3V1aWQYGyABKAlIGYgBARIpChxjb252ZXJzYXRpb25fc3VtbWFyeV9zdGFydGVyGBwgASgMSBqIAQESHAoPc3ViYWdlbnRfcmV0dXJuGB0gASgMSBuIAQESXgoVY29udGV4dF93aW5kb3dfc3RhdHVzGB4gASgLMjouYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZS5Db250ZXh0V2luZG93U3RhdHVzSByIAQESHgoRaW1hZ2VfZGVzY3JpcHRpb24YHyABKAxIHYgBARIpChxwYXJhbGxlbF90b29sX2NhbGxzX2NvbXBsZXRlGCAgASgISB6IAQESIgoVYWlfd2ViX3NlYXJjaF9yZXN1bHRzGCEgASgMSB+IAQESIwoWc3RhcnNfZmVlZGJhY2tfcmVxdWVzdBgiIAEoDEggiAEBEigKG21vZGVsX3Byb3ZpZGVyX3JlcXVlc3RfanNvbhgjIAEoCUghiAEBEjwKDHRvb2xfY2FsbF92MhgkIAEoCzIhLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsSCKIAQESGwoOdGhpbmtpbmdfc3R5bGUYJSABKAVII4gBARrPAQoTQ29udGV4dFdpbmRvd1N0YXR1cxIcChRwZXJjZW50YWdlX3JlbWFpbmluZxgBIAEoBRIYCgt0b2tlbnNfdXNlZBgCIAEoBUgAiAEBEhgKC3Rva2VuX2xpbWl0GAMgASgFSAGIAQESJwoacGVyY2VudGFnZV9yZW1haW5pbmdfZmxvYXQYBCABKAJIAogBAUIOCgxfdG9rZW5zX3VzZWRCDgoMX3Rva2VuX2xpbWl0Qh0KG19wZXJjZW50YWdlX3JlbWFpbmluZ19mbG9hdEIdChtfZGVidWdnaW5nX29ubHlfY2hhdF9wcm9tcHRCHQobX2RlYnVnZ2luZ19vbmx5X3Rva2VuX2NvdW50QhQKEl9kb2N1bWVudF9jaXRhdGlvbkIQCg5fZmlsbGVkX3Byb21wdEIOCgxfaXNfYmlnX2ZpbGVCFAoSX2ludGVybWVkaWF0ZV90ZXh0QhEKD19jaHVua19pZGVudGl0eUIRCg9fZG9jc19yZWZlcmVuY2VCGAoWX2lzX3VzaW5nX3Nsb3dfcmVxdWVzdEIPCg1fd2ViX2NpdGF0aW9uQhEKD19zdGF0dXNfdXBkYXRlc0IMCgpfdG9vbF9jYWxsQhoKGF9zaG91bGRfYnJlYWtfYWlfbWVzc2FnZUIUChJfcGFydGlhbF90b29sX2NhbGxCFAoSX2ZpbmFsX3Rvb2xfcmVzdWx0Qg4KDF9zeW1ib2xfbGlua0IXChVfY29udmVyc2F0aW9uX3N1bW1hcnlCDAoKX2ZpbGVfbGlua0IYChZfc2VydmljZV9zdGF0dXNfdXBkYXRlQhcKFV92aWV3YWJsZV9naXRfY29udGV4dEITChFfc2VydmVyX2J1YmJsZV9pZEIXChVfY29udGV4dF9waWVjZV91cGRhdGVCDAoKX3VzZWRfY29kZUILCglfdGhpbmtpbmdCIAoeX3N0b3BfdXNpbmdfZHN2M19hZ2VudGljX21vZGVsQg0KC191c2FnZV91dWlkQh8KHV9jb252ZXJzYXRpb25fc3VtbWFyeV9zdGFydGVyQhIKEF9zdWJhZ2VudF9yZXR1cm5CGAoWX2NvbnRleHRfd2luZG93X3N0YXR1c0IUChJfaW1hZ2VfZGVzY3JpcHRpb25CHwodX3BhcmFsbGVsX3Rvb2xfY2FsbHNfY29tcGxldGVCGAoWX2FpX3dlYl9zZWFyY2hfcmVzdWx0c0IZChdfc3RhcnNfZmVlZGJhY2tfcmVxdWVzdEIeChxfbW9kZWxfcHJvdmlkZXJfcmVxdWVzdF9qc29uQg8KDV90b29sX2NhbGxfdjJCEQoPX3RoaW5raW5nX3N0eWxlKmMKDVRoaW5raW5nTGV2ZWwSHgoaVEhJTktJTkdfTEVWRUxfVU5TUEVDSUZJRUQQABIZChVUSElOS0lOR19MRVZFTF9NRURJVU0QARIXChNUSElOS0lOR19MRVZFTF9ISUdIEAIy2gYKC0NoYXRTZXJ2aWNlEmQKEVN0cmVhbVVuaWZpZWRDaGF0EiUuYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXF1ZXN0GiYuYWlzZXJ2ZXIudjEuU3RyZWFtVW5pZmllZENoYXRSZXNwb25zZTABEoEBChpTdHJlYW1VbmlmaWVkQ2hhdFdpdGhUb29scxIuLmFpc2VydmVyLnYxLlN0cmVhbVVuaWZpZWRDaGF0UmVxdWVzdFdpdGhUb29scxovLmFpc2VydmVyLnYxLlN0cmVhbVVuaWZpZWRDaGF0UmVzcG9uc2VXaXRoVG9vbHMoATABEm4KHVN0cmVhbVVuaWZpZWRDaGF0V2l0aFRvb2xzU1NFEhouYWlzZXJ2ZXIudjEuQmlkaVJlcXVlc3RJZBovLmFpc2VydmVyLnYxLlN0cmVhbVVuaWZpZWRDaGF0UmVzcG9uc2VXaXRoVG9vbHMwARJfCh5TdHJlYW1VbmlmaWVkQ2hhdFdpdGhUb29sc1BvbGwSHC5haXNlcnZlci52MS5CaWRpUG9sbFJlcXVlc3QaHS5haXNlcnZlci52MS5CaWRpUG9sbFJlc3BvbnNlMAESnwEKJFN0cmVhbVVuaWZpZWRDaGF0V2l0aFRvb2xzSWRlbXBvdGVudBI4LmFpc2VydmVyLnYxLlN0cmVhbVVuaWZpZWRDaGF0UmVxdWVzdFdpdGhUb29sc0lkZW1wb3RlbnQaOS5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlc3BvbnNlV2l0aFRvb2xzSWRlbXBvdGVudCgBMAESggEKJ1N0cmVhbVVuaWZpZWRDaGF0V2l0aFRvb2xzSWRlbXBvdGVudFNTRRIaLmFpc2VydmVyLnYxLkJpZGlSZXF1ZXN0SWQaOS5haXNlcnZlci52MS5TdHJlYW1VbmlmaWVkQ2hhdFJlc3BvbnNlV2l0aFRvb2xzSWRlbXBvdGVudDABEmkKKFN0cmVhbVVuaWZpZWRDaGF0V2l0aFRvb2xzSWRlbXBvdGVudFBvbGwSHC5haXNlcnZlci52MS5CaWRpUG9sbFJlcXVlc3QaHS5haXNlcnZlci52MS5CaWRpUG9sbFJlc3BvbnNlMAFiBnByb3RvMw", [file_aiserver_v1_bidi, file_aiserver_v1_client_side_tool, file_aiserver_v1_conversation]);
 
 /**
  * @generated from message aiserver.v1.StreamUnifiedChatRequestWithTools
@@ -70,11 +70,34 @@ export type StreamUnifiedChatResponseWithTools = Message<"aiserver.v1.StreamUnif
     case: "streamUnifiedChatResponse";
   } | {
     /**
+     * aiserver.v1.ConversationSummary, as its bytes.
+     *
+     * @generated from field: bytes conversation_summary = 3;
+     */
+    value: Uint8Array;
+    case: "conversationSummary";
+  } | {
+    /**
+     * aiserver.v1.UserRules, as its bytes.
+     *
+     * @generated from field: bytes user_rules = 4;
+     */
+    value: Uint8Array;
+    case: "userRules";
+  } | {
+    /**
      * @generated from field: aiserver.v1.StreamUnifiedChatResponseWithTools.StreamStart stream_start = 5;
      */
     value: StreamUnifiedChatResponseWithTools_StreamStart;
     case: "streamStart";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * aiserver.v1.SpanContext, as its bytes.
+   *
+   * @generated from field: optional bytes tracing_context = 6;
+   */
+  tracingContext?: Uint8Array | undefined;
 
   /**
    * @generated from field: string event_id = 7;
@@ -90,11 +113,13 @@ export const StreamUnifiedChatResponseWithToolsSchema: GenMessage<StreamUnifiedC
   messageDesc(file_aiserver_v1_unified_chat, 1);
 
 /**
- * Contents not known.
- *
  * @generated from message aiserver.v1.StreamUnifiedChatResponseWithTools.StreamStart
  */
 export type StreamUnifiedChatResponseWithTools_StreamStart = Message<"aiserver.v1.StreamUnifiedChatResponseWithTools.StreamStart"> & {
+  /**
+   * @generated from field: string padding = 1;
+   */
+  padding: string;
 };
 
 /**
@@ -117,6 +142,22 @@ export type StreamUnifiedChatRequestWithToolsIdempotent = Message<"aiserver.v1.S
      */
     value: StreamUnifiedChatRequestWithTools;
     case: "clientChunk";
+  } | {
+    /**
+     * A message of protobuf itself, as its bytes.
+     *
+     * @generated from field: bytes abort = 2;
+     */
+    value: Uint8Array;
+    case: "abort";
+  } | {
+    /**
+     * A message of protobuf itself, as its bytes.
+     *
+     * @generated from field: bytes close = 3;
+     */
+    value: Uint8Array;
+    case: "close";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -226,9 +267,45 @@ export type StreamUnifiedChatRequest = Message<"aiserver.v1.StreamUnifiedChatReq
   modelDetails?: ModelDetails | undefined;
 
   /**
+   * aiserver.v1.LinterErrors, as its bytes.
+   *
+   * @generated from field: optional bytes linter_errors = 6;
+   */
+  linterErrors?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: repeated string documentation_identifiers = 7;
+   */
+  documentationIdentifiers: string[];
+
+  /**
    * @generated from field: optional string use_web = 8;
    */
   useWeb?: string | undefined;
+
+  /**
+   * aiserver.v1.ComposerExternalLink, as its bytes.
+   *
+   * @generated from field: repeated bytes external_links = 9;
+   */
+  externalLinks: Uint8Array[];
+
+  /**
+   * @generated from field: aiserver.v1.ConversationMessage project_context = 10;
+   */
+  projectContext?: ConversationMessage | undefined;
+
+  /**
+   * aiserver.v1.StreamUnifiedChatRequest.RedDiff, as its bytes.
+   *
+   * @generated from field: repeated bytes diffs_for_compressing_files = 11;
+   */
+  diffsForCompressingFiles: Uint8Array[];
+
+  /**
+   * @generated from field: optional bool compress_edits = 12;
+   */
+  compressEdits?: boolean | undefined;
 
   /**
    * @generated from field: optional bool should_cache = 13;
@@ -236,9 +313,56 @@ export type StreamUnifiedChatRequest = Message<"aiserver.v1.StreamUnifiedChatReq
   shouldCache?: boolean | undefined;
 
   /**
+   * aiserver.v1.LinterErrors, as its bytes.
+   *
+   * @generated from field: repeated bytes multi_file_linter_errors = 14;
+   */
+  multiFileLinterErrors: Uint8Array[];
+
+  /**
+   * aiserver.v1.CurrentFileInfo, as its bytes.
+   *
+   * @generated from field: optional bytes current_file = 15;
+   */
+  currentFile?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.StreamUnifiedChatRequest.RecentEdits, as its bytes.
+   *
+   * @generated from field: optional bytes recent_edits = 16;
+   */
+  recentEdits?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool use_reference_composer_diff_prompt = 17;
+   */
+  useReferenceComposerDiffPrompt?: boolean | undefined;
+
+  /**
+   * aiserver.v1.ComposerFileDiffHistory, as its bytes.
+   *
+   * @generated from field: repeated bytes file_diff_histories = 18;
+   */
+  fileDiffHistories: Uint8Array[];
+
+  /**
    * @generated from field: optional bool use_new_compression_scheme = 19;
    */
   useNewCompressionScheme?: boolean | undefined;
+
+  /**
+   * aiserver.v1.RankedContext, as its bytes.
+   *
+   * @generated from field: repeated bytes additional_ranked_context = 20;
+   */
+  additionalRankedContext: Uint8Array[];
+
+  /**
+   * aiserver.v1.ChatQuote, as its bytes.
+   *
+   * @generated from field: repeated bytes quotes = 21;
+   */
+  quotes: Uint8Array[];
 
   /**
    * @generated from field: bool is_chat = 22;
@@ -251,6 +375,18 @@ export type StreamUnifiedChatRequest = Message<"aiserver.v1.StreamUnifiedChatReq
   conversationId: string;
 
   /**
+   * aiserver.v1.RepositoryInfo, as its bytes.
+   *
+   * @generated from field: optional bytes repository_info = 24;
+   */
+  repositoryInfo?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: bool repository_info_should_query_staging = 25;
+   */
+  repositoryInfoShouldQueryStaging: boolean;
+
+  /**
    * @generated from field: aiserver.v1.StreamUnifiedChatRequest.EnvironmentInfo environment_info = 26;
    */
   environmentInfo?: StreamUnifiedChatRequest_EnvironmentInfo | undefined;
@@ -259,6 +395,13 @@ export type StreamUnifiedChatRequest = Message<"aiserver.v1.StreamUnifiedChatReq
    * @generated from field: bool is_agentic = 27;
    */
   isAgentic: boolean;
+
+  /**
+   * aiserver.v1.ConversationSummary, as its bytes.
+   *
+   * @generated from field: optional bytes conversation_summary = 28;
+   */
+  conversationSummary?: Uint8Array | undefined;
 
   /**
    * @generated from field: repeated aiserver.v1.ClientSideToolV2 supported_tools = 29;
@@ -313,6 +456,38 @@ export type StreamUnifiedChatRequest = Message<"aiserver.v1.StreamUnifiedChatReq
   numberOfTimesShownFallbackModelWarning?: number | undefined;
 
   /**
+   * @generated from field: bool repository_info_should_query_prod = 39;
+   */
+  repositoryInfoShouldQueryProd: boolean;
+
+  /**
+   * @generated from field: optional string context_bank_session_id = 40;
+   */
+  contextBankSessionId?: string | undefined;
+
+  /**
+   * @generated from field: optional int32 context_bank_version = 41;
+   */
+  contextBankVersion?: number | undefined;
+
+  /**
+   * aiserver.v1.StreamUnifiedChatRequest.CodeSearchResult, as its bytes.
+   *
+   * @generated from field: optional bytes uses_codebase_results = 42;
+   */
+  usesCodebaseResults?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bytes context_bank_encryption_key = 43;
+   */
+  contextBankEncryptionKey?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: string repo_query_auth_token = 44;
+   */
+  repoQueryAuthToken: string;
+
+  /**
    * @generated from field: bool is_headless = 45;
    */
   isHeadless: boolean;
@@ -348,6 +523,13 @@ export type StreamUnifiedChatRequest = Message<"aiserver.v1.StreamUnifiedChatReq
   usesRules?: boolean | undefined;
 
   /**
+   * aiserver.v1.QueryOnlyRepoAccess, as its bytes.
+   *
+   * @generated from field: optional bytes query_only_repo_access = 52;
+   */
+  queryOnlyRepoAccess?: Uint8Array | undefined;
+
+  /**
    * @generated from field: optional bool mode_uses_auto_apply = 53;
    */
   modeUsesAutoApply?: boolean | undefined;
@@ -358,6 +540,201 @@ export type StreamUnifiedChatRequest = Message<"aiserver.v1.StreamUnifiedChatReq
    * @generated from field: optional string unified_mode_name = 54;
    */
   unifiedModeName?: string | undefined;
+
+  /**
+   * @generated from field: optional string background_composer_id = 55;
+   */
+  backgroundComposerId?: string | undefined;
+
+  /**
+   * @generated from field: optional bool use_generate_rules_prompt = 56;
+   */
+  useGenerateRulesPrompt?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool edit_tool_supports_search_and_replace = 57;
+   */
+  editToolSupportsSearchAndReplace?: boolean | undefined;
+
+  /**
+   * aiserver.v1.ProjectLayout, as its bytes.
+   *
+   * @generated from field: repeated bytes project_layouts = 58;
+   */
+  projectLayouts: Uint8Array[];
+
+  /**
+   * @generated from field: optional string repository_name_if_unindexed = 59;
+   */
+  repositoryNameIfUnindexed?: string | undefined;
+
+  /**
+   * @generated from field: optional double indexing_progress = 60;
+   */
+  indexingProgress?: number | undefined;
+
+  /**
+   * aiserver.v1.StreamUnifiedChatRequest.FullFileCmdKOptions, as its bytes.
+   *
+   * @generated from field: optional bytes full_file_cmd_k_options = 61;
+   */
+  fullFileCmdKOptions?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional string indexing_phase_if_unindexed = 62;
+   */
+  indexingPhaseIfUnindexed?: string | undefined;
+
+  /**
+   * @generated from field: optional bool use_knowledge_base_prompt = 63;
+   */
+  useKnowledgeBasePrompt?: boolean | undefined;
+
+  /**
+   * @generated from field: optional int32 indexing_num_files_if_unindexed = 64;
+   */
+  indexingNumFilesIfUnindexed?: number | undefined;
+
+  /**
+   * aiserver.v1.SubagentInfo, as its bytes.
+   *
+   * @generated from field: optional bytes subagent_info = 66;
+   */
+  subagentInfo?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: bool supports_git_index = 67;
+   */
+  supportsGitIndex: boolean;
+
+  /**
+   * @generated from field: bool is_background_composer = 68;
+   */
+  isBackgroundComposer: boolean;
+
+  /**
+   * @generated from field: bool force_is_not_dev = 69;
+   */
+  forceIsNotDev: boolean;
+
+  /**
+   * @generated from field: optional bool disable_edit_file_timeout = 70;
+   */
+  disableEditFileTimeout?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool should_attach_linter_errors = 71;
+   */
+  shouldAttachLinterErrors?: boolean | undefined;
+
+  /**
+   * @generated from field: string replying_to_request_id = 72;
+   */
+  replyingToRequestId: string;
+
+  /**
+   * @generated from field: optional bool should_speculatively_route_gpt5 = 73;
+   */
+  shouldSpeculativelyRouteGpt5?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool force_terminal_hanging_detection = 74;
+   */
+  forceTerminalHangingDetection?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool force_summarization = 75;
+   */
+  forceSummarization?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool is_quick_search_query = 76;
+   */
+  isQuickSearchQuery?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool is_spec_mode = 77;
+   */
+  isSpecMode?: boolean | undefined;
+
+  /**
+   * @generated from field: bool allow_server_side_semantic_search = 78;
+   */
+  allowServerSideSemanticSearch: boolean;
+
+  /**
+   * @generated from field: optional bytes speculative_summarization_encryption_key = 79;
+   */
+  speculativeSummarizationEncryptionKey?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.WorkspaceFolder, as its bytes.
+   *
+   * @generated from field: repeated bytes workspace_folders = 81;
+   */
+  workspaceFolders: Uint8Array[];
+
+  /**
+   * @generated from field: optional bool does_readfile_support_images = 82;
+   */
+  doesReadfileSupportImages?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool sandboxing_support_enabled = 83;
+   */
+  sandboxingSupportEnabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string custom_planning_instructions = 84;
+   */
+  customPlanningInstructions?: string | undefined;
+
+  /**
+   * @generated from field: optional bool enable_terminal_file_persistence = 85;
+   */
+  enableTerminalFilePersistence?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string terminals_folder = 86;
+   */
+  terminalsFolder?: string | undefined;
+
+  /**
+   * @generated from field: optional string agent_notes_folder = 87;
+   */
+  agentNotesFolder?: string | undefined;
+
+  /**
+   * @generated from field: optional string agent_tools_folder = 88;
+   */
+  agentToolsFolder?: string | undefined;
+
+  /**
+   * aiserver.v1.StreamUnifiedChatRequest.CurrentPlan, as its bytes.
+   *
+   * @generated from field: optional bytes current_plan = 89;
+   */
+  currentPlan?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool has_mcp_descriptors = 90;
+   */
+  hasMcpDescriptors?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string best_of_n_group_id = 91;
+   */
+  bestOfNGroupId?: string | undefined;
+
+  /**
+   * @generated from field: optional bool try_use_best_of_n_promotion = 92;
+   */
+  tryUseBestOfNPromotion?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string agent_transcripts_folder = 93;
+   */
+  agentTranscriptsFolder?: string | undefined;
 };
 
 /**
@@ -405,6 +782,21 @@ export type StreamUnifiedChatRequest_EnvironmentInfo = Message<"aiserver.v1.Stre
    * @generated from field: optional string cursor_version = 7;
    */
   cursorVersion?: string | undefined;
+
+  /**
+   * @generated from field: optional bool is_remote = 8;
+   */
+  isRemote?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string local_os_type = 9;
+   */
+  localOsType?: string | undefined;
+
+  /**
+   * @generated from field: optional string home_directory = 10;
+   */
+  homeDirectory?: string | undefined;
 
   /**
    * @generated from field: optional string local_timezone = 11;
@@ -456,6 +848,23 @@ export type StreamUnifiedChatResponse = Message<"aiserver.v1.StreamUnifiedChatRe
   text: string;
 
   /**
+   * @generated from field: optional string debugging_only_chat_prompt = 2;
+   */
+  debuggingOnlyChatPrompt?: string | undefined;
+
+  /**
+   * @generated from field: optional int32 debugging_only_token_count = 3;
+   */
+  debuggingOnlyTokenCount?: number | undefined;
+
+  /**
+   * aiserver.v1.DocumentationCitation, as its bytes.
+   *
+   * @generated from field: optional bytes document_citation = 4;
+   */
+  documentCitation?: Uint8Array | undefined;
+
+  /**
    * The whole prompt echoed; not for the user.
    *
    * @generated from field: optional string filled_prompt = 5;
@@ -463,9 +872,54 @@ export type StreamUnifiedChatResponse = Message<"aiserver.v1.StreamUnifiedChatRe
   filledPrompt?: string | undefined;
 
   /**
+   * @generated from field: optional bool is_big_file = 6;
+   */
+  isBigFile?: boolean | undefined;
+
+  /**
    * @generated from field: optional string intermediate_text = 7;
    */
   intermediateText?: string | undefined;
+
+  /**
+   * aiserver.v1.StreamUnifiedChatResponse.ChunkIdentity, as its bytes.
+   *
+   * @generated from field: optional bytes chunk_identity = 8;
+   */
+  chunkIdentity?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.DocsReference, as its bytes.
+   *
+   * @generated from field: optional bytes docs_reference = 9;
+   */
+  docsReference?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool is_using_slow_request = 10;
+   */
+  isUsingSlowRequest?: boolean | undefined;
+
+  /**
+   * aiserver.v1.WebCitation, as its bytes.
+   *
+   * @generated from field: optional bytes web_citation = 11;
+   */
+  webCitation?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.StatusUpdates, as its bytes.
+   *
+   * @generated from field: optional bytes status_updates = 12;
+   */
+  statusUpdates?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.StreamedBackToolCall, as its bytes.
+   *
+   * @generated from field: optional bytes tool_call = 13;
+   */
+  toolCall?: Uint8Array | undefined;
 
   /**
    * @generated from field: optional bool should_break_ai_message = 14;
@@ -473,9 +927,72 @@ export type StreamUnifiedChatResponse = Message<"aiserver.v1.StreamUnifiedChatRe
   shouldBreakAiMessage?: boolean | undefined;
 
   /**
+   * aiserver.v1.StreamedBackPartialToolCall, as its bytes.
+   *
+   * @generated from field: optional bytes partial_tool_call = 15;
+   */
+  partialToolCall?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.StreamUnifiedChatResponse.FinalToolResult, as its bytes.
+   *
+   * @generated from field: optional bytes final_tool_result = 16;
+   */
+  finalToolResult?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.SymbolLink, as its bytes.
+   *
+   * @generated from field: optional bytes symbol_link = 17;
+   */
+  symbolLink?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ConversationSummary, as its bytes.
+   *
+   * @generated from field: optional bytes conversation_summary = 18;
+   */
+  conversationSummary?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.FileLink, as its bytes.
+   *
+   * @generated from field: optional bytes file_link = 19;
+   */
+  fileLink?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ServiceStatusUpdate, as its bytes.
+   *
+   * @generated from field: optional bytes service_status_update = 20;
+   */
+  serviceStatusUpdate?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ViewableGitContext, as its bytes.
+   *
+   * @generated from field: optional bytes viewable_git_context = 21;
+   */
+  viewableGitContext?: Uint8Array | undefined;
+
+  /**
    * @generated from field: optional string server_bubble_id = 22;
    */
   serverBubbleId?: string | undefined;
+
+  /**
+   * aiserver.v1.ContextPieceUpdate, as its bytes.
+   *
+   * @generated from field: optional bytes context_piece_update = 23;
+   */
+  contextPieceUpdate?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.StreamUnifiedChatResponse.UsedCode, as its bytes.
+   *
+   * @generated from field: optional bytes used_code = 24;
+   */
+  usedCode?: Uint8Array | undefined;
 
   /**
    * @generated from field: optional aiserver.v1.Thinking thinking = 25;
@@ -483,9 +1000,28 @@ export type StreamUnifiedChatResponse = Message<"aiserver.v1.StreamUnifiedChatRe
   thinking?: Thinking | undefined;
 
   /**
+   * @generated from field: optional bool stop_using_dsv3_agentic_model = 26;
+   */
+  stopUsingDsv3AgenticModel?: boolean | undefined;
+
+  /**
    * @generated from field: optional string usage_uuid = 27;
    */
   usageUuid?: string | undefined;
+
+  /**
+   * aiserver.v1.ConversationSummaryStarter, as its bytes.
+   *
+   * @generated from field: optional bytes conversation_summary_starter = 28;
+   */
+  conversationSummaryStarter?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.SubagentReturnCall, as its bytes.
+   *
+   * @generated from field: optional bytes subagent_return = 29;
+   */
+  subagentReturn?: Uint8Array | undefined;
 
   /**
    * @generated from field: optional aiserver.v1.StreamUnifiedChatResponse.ContextWindowStatus context_window_status = 30;
@@ -493,9 +1029,47 @@ export type StreamUnifiedChatResponse = Message<"aiserver.v1.StreamUnifiedChatRe
   contextWindowStatus?: StreamUnifiedChatResponse_ContextWindowStatus | undefined;
 
   /**
+   * aiserver.v1.StreamUnifiedChatResponse.ImageDescription, as its bytes.
+   *
+   * @generated from field: optional bytes image_description = 31;
+   */
+  imageDescription?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool parallel_tool_calls_complete = 32;
+   */
+  parallelToolCallsComplete?: boolean | undefined;
+
+  /**
+   * aiserver.v1.AiWebSearchResults, as its bytes.
+   *
+   * @generated from field: optional bytes ai_web_search_results = 33;
+   */
+  aiWebSearchResults?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.StarsFeedbackRequest, as its bytes.
+   *
+   * @generated from field: optional bytes stars_feedback_request = 34;
+   */
+  starsFeedbackRequest?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional string model_provider_request_json = 35;
+   */
+  modelProviderRequestJson?: string | undefined;
+
+  /**
    * @generated from field: optional aiserver.v1.ClientSideToolV2Call tool_call_v2 = 36;
    */
   toolCallV2?: ClientSideToolV2Call | undefined;
+
+  /**
+   * aiserver.v1.ConversationMessage.ThinkingStyle, as its number.
+   *
+   * @generated from field: optional int32 thinking_style = 37;
+   */
+  thinkingStyle?: number | undefined;
 };
 
 /**
@@ -523,6 +1097,11 @@ export type StreamUnifiedChatResponse_ContextWindowStatus = Message<"aiserver.v1
    * @generated from field: optional int32 token_limit = 3;
    */
   tokenLimit?: number | undefined;
+
+  /**
+   * @generated from field: optional float percentage_remaining_float = 4;
+   */
+  percentageRemainingFloat?: number | undefined;
 };
 
 /**
