@@ -43,3 +43,29 @@ export interface CapturedMessage {
   /** True if long texts in it were cut. */
   readonly isCut: boolean;
 }
+
+/** What the capture holds beyond our schema of Cursor's protocol. */
+export interface DriftReply {
+  /** When it was read. */
+  readonly at: number;
+  readonly calls: number;
+  readonly messages: number;
+  /** Conflicts first. */
+  readonly differences: readonly DriftRow[];
+  /** How many there are, listed or not. */
+  readonly found: number;
+  readonly conflicts: number;
+  /** True if only the beginning of the capture was read. */
+  readonly isCut: boolean;
+}
+
+export interface DriftRow {
+  /** `field`, `enum value`, `rpc`, `message` or `header`. */
+  readonly what: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly count: number;
+  readonly example: string;
+  /** True if the same bytes mean something else to us. */
+  readonly isConflict: boolean;
+}

@@ -2,7 +2,7 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { methodAt } from "../capture/call-schema.ts";
-import { scanCapture } from "../capture/capture-reader.ts";
+import { type StoredRecord, scanCapture } from "../capture/capture-reader.ts";
 import type { CallHead } from "../capture/records.ts";
 import { describeTail } from "../capture/view/describe-tail.ts";
 import { AgentClientMessageSchema } from "../gen/agent/v1/run_pb.ts";
@@ -20,7 +20,10 @@ interface TrafficDifference extends Difference {
 
 interface Traffic {
   readonly differences: readonly TrafficDifference[];
+  /** Calls of Cursor's protocol, and their messages. */
   readonly read: { readonly calls: number; readonly messages: number };
+  /** True if the capture goes on after what was read. */
+  readonly isCut: boolean;
   /** A sentence about a capture that has no proper end. */
   readonly problem: string | undefined;
 }
@@ -28,19 +31,25 @@ interface Traffic {
 /** Headers of clients and servers that say nothing about Cursor's protocol, or that we know. */
 const KNOWN_HEADERS =
   /^(?:accept.*|age|alt-svc|authorization|cache-control|cf-.*|connect-.*|connection|content-.*|cookie|date|etag|expires|grpc-.*|host|keep-alive|nel|origin|pragma|proxy-.*|referer|report-to|sec-.*|server|set-cookie|strict-transport-security|te|trailer|transfer-encoding|upgrade|user-agent|vary|via|x-amz.*|x-cursor-(?:checksum|client-type|client-version|server-region|streaming|timezone)|x-ghost-mode|x-client-key|x-session-id|x-request-id|x-original-request-id|x-forwarded-.*)$/;
+const RPC = /^\/([\w.]+\.v\d+\.\w+)\/(\w+)$/;
 const MAX_DIFFERENCES = 10_000;
 const MAX_DEPTH = 50;
 const EXAMPLE_BYTES = 24;
 
-/** Lists what a capture holds beyond our schema. A message that the schema cannot read is a conflict. */
-export async function readTraffic(file: string): Promise<Traffic> {
+/**
+ * Lists what a capture holds beyond our schema, in its first `maxBytes`. A message that the schema cannot read is a conflict.
+ * Calls of other APIs are left out.
+ */
+export async function readTraffic(file: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Traffic> {
   const tally = new Tally();
   const calls = new Map<number, { readonly head: CallHead; type: string | undefined }>();
   let messages = 0;
   let callCount = 0;
-  const tail = await scanCapture(file, (stored) => {
-    const record = stored.read();
-    if (record?.type === "call") {
+  let isCut = false;
+  const take = (stored: StoredRecord) => {
+    isCut ||= stored.offset >= maxBytes;
+    const record = isCut ? undefined : stored.read();
+    if (record?.type === "call" && RPC.test(pathOf(record.head))) {
       callCount++;
       calls.set(record.call, { head: record.head, type: undefined });
       addHeaders(record.head.headers, "request", tally);
@@ -60,9 +69,10 @@ export async function readTraffic(file: string): Promise<Traffic> {
     const schema = record.direction === "sent" ? method?.input : method?.output;
     if (!schema || !/^application\/(?:connect\+)?proto\b/.test(type ?? "")) return;
     addMessage(schema, record.bytes, tally);
-  });
+  };
+  const tail = await scanCapture(file, take, { wantsMessage: () => !isCut });
   const problem = describeTail(file, tail);
-  return { differences: tally.differences(), read: { calls: callCount, messages }, problem };
+  return { differences: tally.differences(), read: { calls: callCount, messages }, isCut, problem };
 }
 
 const pathOf = ({ path }: CallHead): string => path.split("?", 1)[0] ?? path;
@@ -90,7 +100,7 @@ function addHeaders(headers: CallHead["headers"], owner: string, tally: Tally): 
 
 function addMethod(head: CallHead, tally: Tally): void {
   const path = pathOf(head);
-  const [, owner, name] = /^\/([\w.]+\.v\d+\.\w+)\/(\w+)$/.exec(path) ?? [];
+  const [, owner, name] = RPC.exec(path) ?? [];
   if (owner === undefined || name === undefined || methodAt(path)) return;
   tally.add({ type: "missing", what: "rpc", owner, name }, head.headers["content-type"] ?? "");
 }

@@ -3,6 +3,7 @@ import OpenAI from "openai";
 import { describe, expect, it, vi } from "vitest";
 import { MAX_REPLY_BYTES } from "../../src/dashboard/call.ts";
 import { usageCalls } from "../../src/dashboard/calls/usage.ts";
+import type { DriftReply } from "../../src/dashboard/captured-messages.ts";
 import type {
   AboutReply,
   HealthLine,
@@ -126,6 +127,18 @@ describe("account and health", () => {
     const { capture } = await json<AboutReply>(await get("/about"));
     expect(capture).toMatchObject({ file: expect.stringContaining(home), endReason: null });
     expect(capture?.bytes).toBeGreaterThan(0);
+  });
+
+  it("compares the capture with our schema when asked", async () => {
+    const { send, ask } = await openDashboard({ capture: true });
+    await (await ask({ messages: [{ role: "user", content: "@sim exec #1999 {} ;; say hello" }] })).json();
+    const check = async () => json<DriftReply>(await send("POST", "/drift", {}));
+    const field = { what: "field", owner: "agent.v1.ExecServerMessage", name: "#1999", count: 1, isConflict: false };
+    // Records are written within a tenth of a second.
+    await expect.poll(async () => (await check()).differences).toContainEqual(expect.objectContaining(field));
+    expect(await check()).toMatchObject({ found: 1, conflicts: 0, isCut: false });
+    const without = await openDashboard();
+    expect((await without.send("POST", "/drift", {})).status).toBe(404);
   });
 
   it("makes the checks once for all, and again when asked", async () => {

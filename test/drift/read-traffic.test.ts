@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readCapture } from "../../src/capture/capture-reader.ts";
 import { CaptureWriter } from "../../src/capture/capture-writer.ts";
 import { CaptureRecorder } from "../../src/capture/recorder.ts";
 import { isConflict } from "../../src/drift/compare-schemas.ts";
@@ -50,6 +51,17 @@ test("lists fields, enum values and headers that the schema does not know, with 
     ["enum value", "agent.v1.AgentMode", "#1000", 2, "agent.v1.ConversationStateStructure.mode"],
   ]);
   expect(differences.filter(isConflict)).toEqual([]);
+});
+
+test("leaves other APIs out, and reads no more than it is told to", async () => {
+  const other = await differencesOf("/v1/chat/completions", Buffer.from("{}"));
+  expect(other).toMatchObject({ differences: [], read: { calls: 0, messages: 0 }, isCut: false });
+  rmSync(file);
+  await differencesOf(RUN, Uint8Array.from([0x9a, 0x06, 0]));
+  const offsets = (await Array.fromAsync(readCapture(file))).map(({ offset }) => offset);
+  const last = offsets.at(-1) ?? 0;
+  expect(await readTraffic(file, last + 1)).toMatchObject({ read: { messages: 2 }, isCut: false });
+  expect(await readTraffic(file, last)).toMatchObject({ read: { calls: 1, messages: 1 }, isCut: true });
 });
 
 test("lists RPCs that the schema does not know", async () => {

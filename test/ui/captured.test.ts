@@ -78,6 +78,24 @@ it("SEC-46 a recorded conversation shows its messages, what changed, and both wi
   await page.context().close();
 });
 
+it("the page Account and health compares the capture with our schema", async () => {
+  await dashboard.client.chat.completions.create({
+    model: "auto",
+    messages: [{ role: "user", content: "@sim exec #1999 {} ;; say done" }],
+  });
+  const { page, problems } = await dashboard.signIn(browser);
+  await page.goto(`${dashboard.url}/ui/health`);
+  const button = page.getByRole("button", { name: "Check drift" });
+  await button.click();
+  await page.getByText(/1 unknown in \d+ messages of \d+ calls/).waitFor();
+  await page.locator(".drift li", { hasText: "agent.v1.ExecServerMessage #1999" }).waitFor();
+  expect(await seriousViolations(page)).toEqual([]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+  expect(problems).toEqual([]);
+  await page.context().close();
+});
+
 it("SEC-47 captured messages are for the owner's session only", async () => {
   for (const path of ["/captured/x", "/captured-calls/1"]) {
     expect((await fetch(`${dashboard.url}/ui/api${path}`)).status).toBe(401);

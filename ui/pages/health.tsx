@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AboutReply, AccountReply, HealthLine, HealthReply } from "../../src/dashboard/messages.ts";
+import { Drift } from "../captured/drift.tsx";
 import { bytes, moment, NONE, span } from "../format.ts";
 import { Bar } from "../parts/bar.tsx";
 import { ErrorNotice } from "../parts/notice.tsx";
@@ -109,7 +110,7 @@ function CaptureAndDrift({ capture }: Pick<AboutReply, "capture">) {
         name="Capture"
         value={`${file}, ${bytes(size)}${endReason === null ? "" : `. It has ended: ${endReason}`}`}
       />
-      <Pair name="Drift" value={`excursor drift ${file} lists what our schema does not know`} />
+      <Drift />
     </>
   );
 }

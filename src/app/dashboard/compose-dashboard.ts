@@ -11,6 +11,7 @@ import type { OpenEngine, RunningGateway } from "../open-gateway.ts";
 import { checkDollarLimits } from "../usage/check-dollar-limits.ts";
 import { recordTurns } from "../usage/record-turns.ts";
 import { reportAccount } from "./account-report.ts";
+import { captureDrift } from "./capture-drift.ts";
 import { capturedSource } from "./captured-source.ts";
 import { clientSources } from "./client-report.ts";
 import { demoCalls } from "./demo-traffic.ts";
@@ -75,6 +76,7 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo, run
           const { file, bytes, endReason = null } = capture;
           return { file, bytes, endReason };
         },
+        drift: capture && (() => captureDrift(capture.file)),
         account: () => reportAccount(opened, config),
         examine,
         logTail,

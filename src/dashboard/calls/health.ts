@@ -1,12 +1,15 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { LogTail } from "../../observe/log-tail.ts";
 import { type Call, MAX_REPLY_BYTES } from "../call.ts";
+import type { DriftReply } from "../captured-messages.ts";
 import type { AboutReply, AccountReply, HealthLine, HealthReply, LogReply } from "../messages.ts";
 
 export interface HealthSources {
   readonly about: Omit<AboutReply, "uptimeS" | "memoryBytes" | "capture">;
   /** Returns the state of the gateway's capture. */
   readonly capture: () => AboutReply["capture"];
+  /** Compares the gateway's capture with our schema. Absent: it records nothing. */
+  readonly drift?: (() => Promise<DriftReply>) | undefined;
   /** Asks the backend about the gateway's own account. */
   readonly account: () => Promise<AccountReply>;
   /** Runs the checks of `excursor doctor`. */
@@ -18,21 +21,19 @@ export interface HealthSources {
 const LOG_CHARS = MAX_REPLY_BYTES / 3;
 
 /** The calls of the page Account and health. */
-export function healthCalls({ about, capture, account, examine, logTail }: HealthSources): readonly Call[] {
+export function healthCalls(sources: HealthSources): readonly Call[] {
+  const { about, capture, account, logTail } = sources;
   let last: HealthReply | undefined;
-  let running: Promise<HealthReply> | undefined;
-  /** Two pages share one examination. */
-  const check = (): Promise<HealthReply> => {
-    running ??= examine()
-      .then((lines) => {
-        last = { at: Date.now(), lines };
-        return last;
-      })
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  };
+  const check = oneAtATime(async () => {
+    last = { at: Date.now(), lines: await sources.examine() };
+    return last;
+  });
+  const checkDrift = oneAtATime(async () => {
+    if (sources.drift) return sources.drift();
+    throw new ExcursorError("not-found", "The gateway records nothing, so there is nothing to compare.", {
+      hint: "Start it with `excursor serve --capture`.",
+    });
+  });
   return [
     {
       method: "GET",
@@ -47,6 +48,7 @@ export function healthCalls({ about, capture, account, examine, logTail }: Healt
     { method: "GET", path: "/account", handle: account },
     { method: "GET", path: "/health", handle: () => last ?? check() },
     { method: "POST", path: "/health", handle: check },
+    { method: "POST", path: "/drift", handle: checkDrift },
     {
       method: "GET",
       path: "/log",
@@ -59,4 +61,15 @@ export function healthCalls({ about, capture, account, examine, logTail }: Healt
       },
     },
   ];
+}
+
+/** Two pages that ask at the same time share the work. */
+function oneAtATime<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }
