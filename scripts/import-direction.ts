@@ -47,6 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "core",
     "credentials",
     "dashboard",
+    "drift",
     "drivers",
     "faces",
     "files",

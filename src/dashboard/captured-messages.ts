@@ -59,7 +59,7 @@ export interface DriftReply {
   readonly isCut: boolean;
 }
 
-export interface DriftRow {
+interface DriftRow {
   /** `field`, `enum value`, `rpc`, `message` or `header`. */
   readonly what: string;
   readonly owner: string;
