@@ -205,7 +205,13 @@ async function compose(
   };
   const metrics = config.metrics === "off" ? undefined : new Metrics(sources);
   const caches = new CacheWatch();
-  const { limits, requestsPerMinuteOf } = createLimits({ ...options, store, prices, clock, shared: shared?.spending });
+  const { limits, requestsPerMinuteOf } = createLimits({
+    ...options,
+    store,
+    prices,
+    clock,
+    shared: shared?.countSpending(store),
+  });
   const recent = new RecentRequests(RECENT_REQUESTS);
   const stream = isRecorded ? shared?.followUsage(store) : undefined;
   onClose(() => stream?.close());

@@ -33,7 +33,8 @@ export interface ConversationStores {
 /** What the gateways of a cluster have together. */
 export interface SharedState extends ConversationStores {
   readonly gate: RedisGate;
-  readonly spending: RedisSpending;
+  /** Counts what is spent, with this store as the record of it. To be called once. */
+  countSpending(store: UsageStore): RedisSpending;
   callIds(face: string): ReturnType<typeof createSharedCallIds>;
   /** Sends the records of this store to the other gateways, and writes theirs to it. To be closed before the store. */
   followUsage(store: UsageStore): UsageStream;
@@ -70,20 +71,23 @@ export function openSharedState(
   const parts: StoreParts = { link, writes, packing: cluster.packing("values"), scope };
   const nodes = () => cluster.view().nodes.length;
   const gate = new RedisGate({ link, writes, nodes });
-  const spending = new RedisSpending({ link, writes, nodes });
+  let spending: RedisSpending | undefined;
   return {
     checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
     responses: createSharedResponses(parts, createResponseStore(state)),
     thoughts: createSharedThoughts(parts, createThoughtStore(state)),
     hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
     gate,
-    spending,
+    countSpending({ unsettled }) {
+      spending = new RedisSpending({ link, writes, unsettled, nodes });
+      return spending;
+    },
     callIds: (face) => createSharedCallIds(link, writes, face),
     followUsage: (store) => new UsageStream({ link, writes, packing: cluster.packing("usage"), store, log }),
     settled: () => within(writes.settled(), redisMs),
     async close() {
       gate.close();
-      spending.close();
+      spending?.close();
       await writes.settled();
       writes.close();
     },

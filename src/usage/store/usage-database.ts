@@ -18,6 +18,7 @@ const LOG_PAGES = 4000;
  * table. `run.requests` has the ids of its requests, with commas. `charge` has what Cursor says that it charged, and
  * `charge.conversation` is what `run.upstream_conversation` is: Cursor's id.
  * `spent` has the sums of each principal by UTC hour; limits read it, and it outlives the rows that it sums up.
+ * `unsettled` has what the cluster is still to be told of requests, as JSON.
  * `billing_period` has what Cursor said last of each account; the gateway's default account has an empty name.
  */
 const MIGRATIONS: readonly string[] = [
@@ -62,6 +63,10 @@ const MIGRATIONS: readonly string[] = [
   // The runs of a conversation are found by the times of its requests. Few runs have no figures of the upstream.
   `DROP INDEX run_conversation;
   CREATE INDEX run_inexact ON run (at) WHERE origin IS NOT 'upstream';`,
+  `CREATE TABLE unsettled (
+    id TEXT PRIMARY KEY, principal TEXT NOT NULL, at INTEGER NOT NULL, rest TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX unsettled_principal ON unsettled (principal);`,
 ];
 
 /** Opens the usage record at this path, or one in memory (`:memory:`). A damaged file is put aside. */

@@ -12,6 +12,7 @@ import { RunRows } from "./run-rows.ts";
 import { type Settlement, settleRuns } from "./settle-runs.ts";
 import { addCorrection, addRecord, type Correction, NOTHING, type Spending, spendingOf } from "./spending.ts";
 import { type Spent, SpentRows } from "./spent-rows.ts";
+import { UnsettledRows } from "./unsettled-rows.ts";
 
 /** Records that are written together. */
 export interface UsageBatch {
@@ -52,6 +53,8 @@ const PRUNED_PART = 0.05;
  * event loop was blocked. A batch is written as a whole or not at all.
  */
 export class UsageStore implements UsageSink {
+  /** What a cluster is still to be told of the requests in this record. */
+  readonly unsettled: UnsettledRows;
   readonly #connection: DatabaseSync;
   readonly #options: UsageStoreOptions;
   readonly #now: () => number;
@@ -90,6 +93,11 @@ export class UsageStore implements UsageSink {
     this.#callRows = new CallRows(connection);
     this.#runRows = new RunRows(connection);
     this.#chargeRows = new ChargeRows(connection);
+    this.unsettled = new UnsettledRows(connection, {
+      now: this.#now,
+      isOpen: () => this.#isOpen,
+      onChange: () => this.#wait(),
+    });
   }
 
   /** For queries of what is written. */
@@ -266,11 +274,12 @@ export class UsageStore implements UsageSink {
     const calls = this.#calls;
     const runs = this.#runs;
     const corrections = this.#corrections;
-    if (!this.#isOpen || this.#pending === 0) return true;
+    if (!this.#isOpen || (this.#pending === 0 && !this.unsettled.isChanged)) return true;
     this.#flushedAt = performance.now();
     try {
       inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
         this.#write({ requests, corrections, runs: [...runs.values()], calls });
+        this.unsettled.write();
         if (this.#unsavedLoss > 0) this.#statements.addFact.run("lost", this.#unsavedLoss);
         this.#prune();
       });
@@ -283,6 +292,7 @@ export class UsageStore implements UsageSink {
     this.#runs = new Map();
     this.#corrections = [];
     this.#unsavedLoss = 0;
+    this.unsettled.written();
     return true;
   }
 

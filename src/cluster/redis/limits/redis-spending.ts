@@ -5,6 +5,7 @@ import type {
   SpendRequest,
   SpendVerdict,
 } from "../../../usage/limits/shared-spending.ts";
+import type { Unsettled, UnsettledAmounts } from "../../../usage/limits/unsettled.ts";
 import type { RedisClient, RedisLink } from "../redis-link.ts";
 import type { RedisScript } from "../redis-script.ts";
 import { digest } from "../stores/value-room.ts";
@@ -14,6 +15,8 @@ import { EXTEND, RENEW, RESERVE, SETTLE } from "./spending-scripts.ts";
 export interface RedisSpendingOptions {
   readonly link: RedisLink;
   readonly writes: WriteBehind;
+  /** Spent, but perhaps not counted yet. */
+  readonly unsettled: UnsettledAmounts;
   /** Returns how many nodes there are, or were when Redis was there, this one included. */
   readonly nodes: () => number;
 }
@@ -31,18 +34,11 @@ const SETTLED_MS = 24 * 3_600_000;
 const UNKNOWN = -1;
 const NO_SEED = () => "";
 
-interface Unsettled {
-  readonly request: SpendRequest;
-  readonly spent: Amounts;
-}
-
 /** Counts what all nodes spend in Redis, with one script for each step of a request. */
 export class RedisSpending implements SharedSpending {
   readonly #options: RedisSpendingOptions;
   /** Requests under way that have set something aside. */
   readonly #open = new Map<string, SpendRequest>();
-  /** Spent, but perhaps not counted yet. The record has it already, so it is left out of seeds. */
-  readonly #unsettled = new Map<string, Unsettled>();
   /** Principals whose seed was compared with Redis since it came back: it may have lost what it knew. */
   readonly #compared = new Set<string>();
   readonly #renewal: NodeJS.Timeout;
@@ -56,8 +52,13 @@ export class RedisSpending implements SharedSpending {
       if (!isUp) return;
       this.#hasReturned = true;
       this.#compared.clear();
+      this.#settleLeft();
     });
-    this.#renewal = setInterval(() => this.#renew(), RENEW_MS).unref();
+    this.#renewal = setInterval(() => {
+      this.#renew();
+      this.#settleLeft();
+    }, RENEW_MS).unref();
+    this.#settleLeft();
   }
 
   get nodes(): number {
@@ -116,47 +117,69 @@ export class RedisSpending implements SharedSpending {
   }
 
   #count(request: SpendRequest, id: string, spent: Amounts): void {
-    const { writes, link } = this.#options;
-    this.#unsettled.set(id, { request, spent });
-    const mark = link.key("settled", digest(request.principalId), id);
-    const given = (seedOf: (claim: Claim) => string) => [
-      id,
-      String(SETTLED_MS),
-      String(request.liftedAt),
-      ...request.claims.flatMap((claim) => [...nameOf(claim), String(spent[claim.unit]), seedOf(claim)]),
-    ];
-    writes.add({
+    const unsettled = { ...request, id, claims: request.claims.map(plain), spent };
+    this.#options.unsettled.put(unsettled);
+    this.#options.writes.add({
       prepare: Promise.resolve(),
       bytes: 1024,
       // The next request of the conversation may be on its way to another node.
       isUrgent: true,
       write: async (client: RedisClient) => {
-        const keys = [...this.#keys(request), mark];
         // Redis has lost what it knew, so it gets the seeds. They need a look at the record.
-        if ((await SETTLE.run(client, keys, given(NO_SEED))) === UNKNOWN) {
-          await SETTLE.run(
-            client,
-            keys,
-            given((claim) => String(this.#seedOf(request, claim))),
-          );
+        if ((await this.#settle(client, unsettled)) === UNKNOWN) {
+          await this.#settle(client, unsettled, (at) => {
+            const claim = request.claims[at];
+            return claim ? String(this.#seedOf(request, claim)) : "";
+          });
         }
-        this.#unsettled.delete(id);
+        this.#options.unsettled.drop(id);
       },
     });
   }
 
+  #settle(client: RedisClient, request: Unsettled, seedOf: (claim: number) => string = NO_SEED): Promise<unknown> {
+    const { id, principalId, liftedAt, claims, spent } = request;
+    const mark = this.#options.link.key("settled", digest(principalId), id);
+    return SETTLE.run(
+      client,
+      [...this.#keys(request), mark],
+      [
+        id,
+        String(SETTLED_MS),
+        String(liftedAt),
+        ...claims.flatMap((claim, at) => [...nameOf(claim), String(spent[claim.unit]), seedOf(at)]),
+      ],
+    );
+  }
+
+  /**
+   * Settles what other processes with the same record have left: they are gone, or have not come to it yet. It counts once,
+   * whoever settles it first. What Redis does not know of is left for later, since its seed does not have it either.
+   */
+  #settleLeft(): void {
+    const { unsettled, writes } = this.#options;
+    for (const request of unsettled.left()) {
+      writes.add({
+        prepare: Promise.resolve(),
+        bytes: 1024,
+        write: async (client) => {
+          if ((await this.#settle(client, request)) !== UNKNOWN) unsettled.drop(request.id);
+        },
+      });
+    }
+  }
+
   /** What the record says, without what Redis is still to be told. */
   #seedOf({ principalId, conversation }: SpendRequest, claim: Claim): number {
+    // In this order: what another process writes in between is left out, and counted when it is settled.
     let seed = claim.seed(conversation);
-    for (const { request, spent } of this.#unsettled.values()) {
-      const isSame =
-        request.principalId === principalId && (!claim.isPerConversation || request.conversation === conversation);
-      if (isSame) seed -= spent[claim.unit];
+    for (const other of this.#options.unsettled.of(principalId)) {
+      if (!claim.isPerConversation || other.conversation === conversation) seed -= other.spent[claim.unit];
     }
     return Math.max(0, seed);
   }
 
-  #keys({ principalId, conversation, claims }: SpendRequest): readonly string[] {
+  #keys({ principalId, conversation, claims }: Omit<Unsettled, "id" | "spent">): readonly string[] {
     const { link } = this.#options;
     const owner = digest(principalId);
     const principal = link.key("spend", owner);
@@ -183,7 +206,16 @@ export class RedisSpending implements SharedSpending {
   }
 }
 
-const nameOf = ({ isPerConversation, unit, window, fromMs }: Claim): readonly string[] => [
+type PlainClaim = Unsettled["claims"][number];
+
+const plain = ({ unit, window, fromMs, isPerConversation }: Claim): PlainClaim => ({
+  unit,
+  window,
+  fromMs,
+  isPerConversation,
+});
+
+const nameOf = ({ isPerConversation, unit, window, fromMs }: PlainClaim): readonly string[] => [
   isPerConversation ? "c" : "p",
   unit,
   window,

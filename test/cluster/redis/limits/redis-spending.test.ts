@@ -7,6 +7,8 @@ import { parseLimit } from "../../../../src/core/limits/limit.ts";
 import { billingPeriodAt } from "../../../../src/usage/limits/billing-period.ts";
 import { HeldClock } from "../../../../src/usage/limits/held-clock.ts";
 import { type Reservation, UsageLimits } from "../../../../src/usage/limits/usage-limits.ts";
+import { openUsageDatabase } from "../../../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../../../src/usage/store/usage-store.ts";
 import { openLink } from "../../../contracts/nodes.ts";
 import { hasRedis, type RedisProcess, startRedis } from "../../support/redis-process.ts";
 
@@ -27,7 +29,9 @@ interface Row {
 async function openNode(redis: RedisProcess, texts: readonly string[], nodes = 3) {
   const link: RedisLink = await openLink(redis, defer);
   const writes = new WriteBehind(link);
-  const spending = new RedisSpending({ link, writes, nodes: () => nodes });
+  const connection = await openUsageDatabase(":memory:", expect.unreachable);
+  const { unsettled } = new UsageStore(connection, { maxAgeMs: 1e12, maxBytes: 1e9, onNotice: expect.unreachable });
+  const spending = new RedisSpending({ link, writes, unsettled, nodes: () => nodes });
   defer(() => {
     spending.close();
     writes.close();
