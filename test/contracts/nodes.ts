@@ -1,15 +1,27 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { shareKeys } from "../../src/app/cluster/share-keys.ts";
+import { RedisSpending } from "../../src/cluster/redis/limits/redis-spending.ts";
+import { SharedLogins } from "../../src/cluster/redis/logins/shared-logins.ts";
 import { Packing } from "../../src/cluster/redis/packing.ts";
 import { openRedisLink, type RedisLink } from "../../src/cluster/redis/redis-link.ts";
+import { createSharedCallIds } from "../../src/cluster/redis/stores/shared-call-ids.ts";
 import { createSharedCheckpoints } from "../../src/cluster/redis/stores/shared-checkpoints.ts";
 import { createSharedHubAnswers } from "../../src/cluster/redis/stores/shared-hub-answers.ts";
 import { createSharedResponses } from "../../src/cluster/redis/stores/shared-responses.ts";
 import { createSharedThoughts } from "../../src/cluster/redis/stores/shared-thoughts.ts";
+import { UsageStream } from "../../src/cluster/redis/usage/usage-stream.ts";
 import { WriteBehind } from "../../src/cluster/redis/write-behind.ts";
 import type { CheckpointStore } from "../../src/core/history/checkpoints.ts";
 import type { ResponseStore } from "../../src/core/history/stored-responses.ts";
 import type { HubAnswers } from "../../src/core/hub/hub-answers.ts";
+import { parseLimit } from "../../src/core/limits/limit.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { Thoughts } from "../../src/core/thinking/thoughts.ts";
+import { type AccountStore, createAccountStore } from "../../src/credentials/account-store.ts";
+import { CallMemory } from "../../src/faces/shared/tools/call-memory.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
 import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
@@ -17,6 +29,13 @@ import { createHubAnswerStore } from "../../src/state/hub-answer-store.ts";
 import { createResponseStore } from "../../src/state/response-store.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { createThoughtStore } from "../../src/state/thought-store.ts";
+import { billingPeriodAt } from "../../src/usage/limits/billing-period.ts";
+import { HeldClock } from "../../src/usage/limits/held-clock.ts";
+import type { SharedSpending } from "../../src/usage/limits/shared-spending.ts";
+import { UsageLimits } from "../../src/usage/limits/usage-limits.ts";
+import type { UsageSink } from "../../src/usage/record/records.ts";
+import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../src/usage/store/usage-store.ts";
 import { type RedisProcess, startRedis } from "../cluster/support/redis-process.ts";
 
 type Defer = (cleanup: () => unknown) => void;
@@ -27,6 +46,15 @@ export interface NodeStores {
   readonly responses: ResponseStore;
   readonly thoughts: Thoughts;
   readonly hubAnswers: HubAnswers;
+  readonly accounts: AccountStore;
+  /** The folder of its issued keys. */
+  readonly home: string;
+  readonly usage: UsageStore;
+  /** Where requests are recorded. */
+  readonly sinks: readonly UsageSink[];
+  /** Those of a key with {@link DAY_LIMIT}. */
+  readonly limits: UsageLimits;
+  readonly calls: CallMemory;
   /** Resolves when other nodes can see what was written. */
   settled(): Promise<void>;
 }
@@ -36,18 +64,59 @@ export interface Nodes {
   open(): Promise<NodeStores>;
 }
 
-/** Several processes with one state file. */
+export const DAY_LIMIT = "1000 tokens/day";
+
+function makeHome(defer: Defer): string {
+  const home = mkdtempSync(join(tmpdir(), "excursor-contract-"));
+  defer(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+async function openUsage(home: string, defer: Defer): Promise<UsageStore> {
+  const connection = await openUsageDatabase(join(home, "usage.db"), expect.unreachable);
+  const store = new UsageStore(connection, { maxAgeMs: 1e12, maxBytes: 1e9, onNotice: expect.unreachable });
+  defer(() => store.close());
+  return store;
+}
+
+const openAccounts = (home: string): AccountStore =>
+  createAccountStore({ home, keychain: undefined, onNotice: expect.unreachable });
+
+const createLimits = (store: UsageStore, shared?: SharedSpending): UsageLimits =>
+  new UsageLimits({
+    limitsOf: () => [parseLimit(DAY_LIMIT) ?? expect.unreachable()],
+    spent: (...window) => store.spent(...window),
+    spentIn: (...window) => store.spentIn(...window),
+    usual: () => undefined,
+    costOf: () => 0,
+    periodOf: () => billingPeriodAt(Date.now()),
+    clock: new HeldClock(),
+    liftedAt: (id) => store.liftedAt(id),
+    shared,
+  });
+
+/** Several processes with one home folder. */
 export async function sqliteNodes(defer: Defer): Promise<Nodes> {
+  const home = makeHome(defer);
   const state = await openStateDatabase(":memory:");
   defer(() => state.close());
   return {
-    open: async () => ({
-      checkpoints: createCheckpointStore(state),
-      responses: createResponseStore(state),
-      thoughts: createThoughtStore(state),
-      hubAnswers: createHubAnswerStore(state),
-      settled: async () => {},
-    }),
+    async open() {
+      const usage = await openUsage(home, defer);
+      return {
+        checkpoints: createCheckpointStore(state),
+        responses: createResponseStore(state),
+        thoughts: createThoughtStore(state),
+        hubAnswers: createHubAnswerStore(state),
+        accounts: openAccounts(home),
+        home,
+        usage,
+        sinks: [usage],
+        limits: createLimits(usage),
+        calls: new CallMemory(),
+        settled: async () => void usage.flush(),
+      };
+    },
   };
 }
 
@@ -68,17 +137,52 @@ export interface RedisNodes extends Nodes {
   open(): Promise<NodeStores & { readonly link: RedisLink }>;
 }
 
-/** Gateways with a state file each, and one Redis. */
+/** Long enough for no test to see it: nodes look for changes when they are told to. */
+const NEVER_MS = 3_600_000;
+
+/** Gateways with a home folder each, and one Redis. */
 export async function redisNodes(defer: Defer): Promise<RedisNodes> {
   const redis = await startRedis(defer);
+  /** What each node does to see what the others have written. */
+  const looks: (() => Promise<void>)[] = [];
   return {
     redis,
     async open() {
       const link = await openLink(redis, defer);
+      const home = makeHome(defer);
       const state = await openStateDatabase(":memory:");
+      const usage = await openUsage(home, defer);
       const writes = new WriteBehind(link);
-      const parts = { link, writes, packing: new Packing(new Secret("the cluster's secret"), "values"), scope: "sim" };
-      defer(() => {
+      const packing = (purpose: string) => new Packing(new Secret("the cluster's secret"), purpose);
+      const parts = { link, writes, packing: packing("values"), scope: "sim" };
+      const spending = new RedisSpending({ link, writes, unsettled: usage.unsettled, nodes: () => 2 });
+      const stream = new UsageStream({
+        link,
+        writes,
+        packing: packing("usage"),
+        store: usage,
+        log,
+        intervalMs: NEVER_MS,
+      });
+      const keys = await shareKeys({ link, packing }, home, log);
+      const accounts = new SharedLogins({
+        link,
+        packing: packing("logins"),
+        local: openAccounts(home),
+        onProblem: expect.unreachable,
+        intervalMs: NEVER_MS,
+      });
+      const look = async () => {
+        if (!link.isUp) return;
+        await Promise.all([keys.sync(), accounts.sync(), stream.read()]);
+      };
+      looks.push(look);
+      defer(async () => {
+        looks.splice(looks.indexOf(look), 1);
+        keys.close();
+        accounts.close();
+        spending.close();
+        await stream.close();
         writes.close();
         state.close();
       });
@@ -88,7 +192,19 @@ export async function redisNodes(defer: Defer): Promise<RedisNodes> {
         responses: createSharedResponses(parts, createResponseStore(state)),
         thoughts: createSharedThoughts(parts, createThoughtStore(state)),
         hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
-        settled: () => writes.settled(),
+        accounts,
+        home,
+        usage,
+        sinks: [usage, stream],
+        limits: createLimits(usage, spending),
+        calls: new CallMemory(createSharedCallIds(link, writes, "face")),
+        async settled() {
+          usage.flush();
+          stream.flush();
+          await look();
+          await writes.settled();
+          for (const other of looks) await other();
+        },
       };
     },
   };

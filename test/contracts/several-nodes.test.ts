@@ -1,9 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import type { HubRound } from "../../src/core/hub/hub-answers.ts";
+import { NO_USAGE } from "../../src/core/rules/usage-estimate.ts";
+import { Secret } from "../../src/core/secret.ts";
 import type { Thought } from "../../src/core/thinking/thoughts.ts";
 import { fetchThoughts } from "../../src/faces/shared/fetch-thoughts.ts";
+import type { GivenMessage } from "../../src/faces/shared/tools/call-memory.ts";
+import { addKey, keysPath, readKeys, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { hasRedis } from "../cluster/support/redis-process.ts";
 import { checkpoint } from "../state/support.ts";
+import { aRecord } from "../usage/support.ts";
 import { type NodeStores, type Nodes, redisNodes, sqliteNodes } from "./nodes.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -13,14 +19,14 @@ afterEach(async () => {
 const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
 
 const STORES: Readonly<Record<string, (given: typeof defer) => Promise<Nodes>>> = {
-  "one state file": sqliteNodes,
+  "one home folder": sqliteNodes,
   ...(hasRedis && { Redis: redisNodes }),
 };
 
 if (!hasRedis) console.info("redis-server is not installed: the contract of the stores is checked on SQLite only.");
 
 /** The contract of every store that several gateways share. */
-describe.each(Object.entries(STORES))("gateways with %s", (_, open) => {
+describe.each(Object.entries(STORES))("gateways with %s", (name, open) => {
   async function setUp() {
     const nodes = await open(defer);
     const [one, other] = [await nodes.open(), await nodes.open()];
@@ -177,5 +183,127 @@ describe.each(Object.entries(STORES))("gateways with %s", (_, open) => {
         expect(both.filter((isOurs) => isOurs)).toHaveLength(1);
       }
     });
+  });
+
+  describe("share issued keys", () => {
+    const names = ({ home }: NodeStores) => readKeys(keysPath(home)).map(({ name }) => name);
+
+    it("and what one revokes is revoked for all, also under the same name again (SEC-09)", async () => {
+      const { one, other } = await setUp();
+      await addKey(one.home, "alice", { account: "work", limits: { usage: ["5 tokens/day"], streams: 3 } });
+      await one.settled();
+      expect(readKeys(keysPath(other.home))).toEqual(readKeys(keysPath(one.home)));
+      const [first] = readKeys(keysPath(other.home));
+      await revokeKey(other.home, "alice");
+      await other.settled();
+      expect([names(one), names(other)]).toEqual([[], []]);
+      await addKey(one.home, "alice", { account: undefined, limits: {} });
+      await one.settled();
+      expect([names(one), names(other)]).toEqual([["alice"], ["alice"]]);
+      expect(readKeys(keysPath(other.home))[0]?.id).not.toBe(first?.id);
+    });
+  });
+
+  describe("share logins", () => {
+    const account = (access: string) => ({
+      name: "default",
+      origin: "https://backend.invalid",
+      login: { access: new Secret(access), refresh: new Secret("refresh") },
+    });
+    const token = (issuedAt: number) =>
+      `h.${Buffer.from(JSON.stringify({ sub: "u", iat: issuedAt, exp: issuedAt + 60 })).toString("base64url")}.s`;
+
+    it("that one has made, renewed or removed", async () => {
+      const { one, other } = await setUp();
+      await one.accounts.write(account(token(1000)));
+      await one.settled();
+      expect((await other.accounts.read("default"))?.login.refresh?.reveal()).toBe("refresh");
+      const before = one.accounts.stamp();
+      await other.accounts.lock.run(() => other.accounts.write(account(token(2000))));
+      await other.settled();
+      expect((await one.accounts.read("default"))?.login.access?.reveal()).toBe(token(2000));
+      expect(one.accounts.stamp()).not.toBe(before);
+      expect(await one.accounts.remove("default")).toBe(true);
+      await one.settled();
+      expect(await other.accounts.read("default")).toBeUndefined();
+      expect(other.accounts.list()).toEqual([]);
+      expect(await other.accounts.remove("default")).toBe(false);
+    });
+
+    it("and renew one at a time", async () => {
+      const { one, other } = await setUp();
+      let inside = 0;
+      let most = 0;
+      const work = async () => {
+        most = Math.max(most, ++inside);
+        await new Promise(setImmediate);
+        inside--;
+      };
+      await Promise.all([one, other, one, other].map(({ accounts }) => accounts.lock.run(work)));
+      expect(most).toBe(1);
+    });
+  });
+
+  describe("share the usage record", () => {
+    const tokens = ({ usage }: NodeStores) => usage.spent("alice", 0, Date.now() + 86_400_000).tokens;
+
+    it("with corrections, each request once", async () => {
+      const { one, other } = await setUp();
+      const records = [1, 2, 3].map((n) => aRecord({ id: `request-${n}`, principalId: "alice" }));
+      for (const record of records) for (const sink of one.sinks) sink.request?.(record);
+      await one.settled();
+      expect([tokens(one), tokens(other)]).toEqual([360, 360]);
+      const [first] = records;
+      if (!first?.usage) return expect.unreachable();
+      const corrected = { ...first, usage: { ...first.usage, outputTokens: 50 } };
+      for (const sink of one.sinks) sink.corrected?.(corrected, first);
+      await one.settled();
+      await other.settled();
+      expect([tokens(one), tokens(other)]).toEqual([390, 390]);
+    });
+  });
+
+  describe("share limits", () => {
+    const spend = async ({ limits, sinks }: NodeStores, count: number) => {
+      const demand = { model: "m", driver: "d", conversation: "c", inputTokens: 10 };
+      const reservation = await limits.reserve("alice", () => demand);
+      const usage = { ...NO_USAGE, inputTokens: count, isEstimate: false };
+      const record = aRecord({ id: randomUUID(), principalId: "alice", startedAt: Date.now(), usage });
+      for (const sink of sinks) sink.request?.(record);
+      reservation?.release({ tokens: count, dollars: 0, steps: 1, time: 0 });
+    };
+
+    it("so that what one has spent counts at the other", async () => {
+      const { one, other } = await setUp();
+      await spend(one, 600);
+      await one.settled();
+      await spend(other, 400);
+      await other.settled();
+      for (const node of [one, other]) {
+        await expect(spend(node, 1)).rejects.toMatchObject({
+          kind: "quota-exhausted",
+          message: expect.stringContaining("has used 1000 tokens"),
+        });
+      }
+    });
+  });
+
+  it("remember the ids of calls for clients that drop them, each for its principals (SEC-30)", async () => {
+    const { one, other } = await setUp();
+    const question: GivenMessage = { role: "user", content: [{ type: "text", text: "go" }] };
+    const called = { type: "tool-call", id: "", name: "look", args: { at: "x" } } as const;
+    const { conversation } = await one.calls.restore("alice", [question]);
+    one.calls.keep(conversation, [{ ...called, id: "sess_1__call_0" }]);
+    await one.settled();
+    const given: readonly GivenMessage[] = [question, { role: "assistant", content: [called] }];
+    const idsAt = async ({ calls }: NodeStores, principalId: string) => {
+      const { messages } = await calls.restore(principalId, given);
+      return messages.flatMap(({ content }) => content.flatMap((part) => (part.type === "tool-call" ? [part.id] : [])));
+    };
+    expect(await idsAt(one, "alice")).toEqual(["sess_1__call_0"]);
+    expect(await idsAt(one, "bob")).not.toEqual(["sess_1__call_0"]);
+    // Processes without Redis have a memory each; what is not remembered is replayed.
+    if (name === "Redis") expect(await idsAt(other, "alice")).toEqual(["sess_1__call_0"]);
+    expect(await idsAt(other, "bob")).not.toEqual(["sess_1__call_0"]);
   });
 });

@@ -5,7 +5,11 @@ import type { Log } from "../../observe/log.ts";
 import { keysPath, mergeKeys, parseKey, readKeyState } from "../../server/gate/keys/gateway-keys.ts";
 
 /** Keeps the issued keys in this home folder equal to those of the other gateways. Waits for theirs. */
-export async function shareKeys({ link, packing }: Cluster, home: string, log: Log): Promise<SharedKeys> {
+export async function shareKeys(
+  { link, packing }: Pick<Cluster, "link" | "packing">,
+  home: string,
+  log: Log,
+): Promise<SharedKeys> {
   const path = keysPath(home);
   const keys = new SharedKeys({
     link,

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createClient } from "@redis/client";
 
 /** Whether the machine has Redis. Without it, tests that need it are skipped. */
 export const hasRedis: boolean = spawnSync("redis-server", ["--version"]).status === 0;
@@ -19,7 +20,10 @@ export interface RedisProcess {
   restart(): Promise<void>;
 }
 
-/** Starts a Redis of its own, without persistence. `defer` gets what ends it. */
+/**
+ * Starts a Redis of its own, without persistence. `defer` gets what ends it, and checks before that no key of ours stays for
+ * ever (SEC-36): so every workload of the tests is checked.
+ */
 export async function startRedis(
   defer: (cleanup: () => unknown) => void,
   flags: readonly string[] = [],
@@ -28,8 +32,12 @@ export async function startRedis(
   const folder = mkdtempSync(join(tmpdir(), "excursor-redis-"));
   let stop = await run(port, folder, flags);
   defer(async () => {
-    await stop.kill();
-    rmSync(folder, { recursive: true, force: true });
+    try {
+      if (stop.isAnswering() && !flags.some((flag) => /^--(?:requirepass|user)$/.test(flag))) await checkExpiry(port);
+    } finally {
+      await stop.kill();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
   return {
     url: `redis://127.0.0.1:${port}`,
@@ -57,14 +65,32 @@ async function run(port: number, folder: string, flags: readonly string[]) {
     });
     void exited.then(() => reject(new Error(`redis-server ended: ${output}`)));
   });
+  let isPaused = false;
+  const isGone = () => child.exitCode !== null || child.signalCode !== null;
   return {
-    signal: (name: NodeJS.Signals) => void child.kill(name),
+    isAnswering: () => !isPaused && !isGone(),
+    signal(name: NodeJS.Signals) {
+      isPaused = name === "SIGSTOP";
+      child.kill(name);
+    },
     async kill() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
+      if (isGone()) return;
       child.kill("SIGKILL");
       await exited;
     },
   };
+}
+
+/** Throws if a key of the cluster has no end. */
+async function checkExpiry(port: number): Promise<void> {
+  const client = await createClient({ url: `redis://127.0.0.1:${port}` }).connect();
+  const lasting: string[] = [];
+  for await (const keys of client.scanIterator({ MATCH: "excursor:v1:*", COUNT: 1000 })) {
+    const lives = await Promise.all(keys.map((key) => client.pTTL(key)));
+    lasting.push(...keys.filter((_, at) => lives[at] === -1));
+  }
+  client.destroy();
+  if (lasting.length > 0) throw new Error(`These keys stay in Redis for ever: ${lasting.slice(0, 10).join(", ")}`);
 }
 
 /** Returns a port that was free a moment ago, for programs that cannot pick one themselves. */
