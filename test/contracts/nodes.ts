@@ -64,7 +64,7 @@ export interface Nodes {
   open(): Promise<NodeStores>;
 }
 
-export const DAY_LIMIT = "1000 tokens/day";
+const DAY_LIMIT = "1000 tokens/day";
 
 function makeHome(defer: Defer): string {
   const home = mkdtempSync(join(tmpdir(), "excursor-contract-"));

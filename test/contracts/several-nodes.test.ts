@@ -208,7 +208,7 @@ describe.each(Object.entries(STORES))("gateways with %s", (name, open) => {
     const account = (access: string) => ({
       name: "default",
       origin: "https://backend.invalid",
-      login: { access: new Secret(access), refresh: new Secret("refresh") },
+      login: { access: new Secret(access), refresh: new Secret("refresh"), apiKey: undefined },
     });
     const token = (issuedAt: number) =>
       `h.${Buffer.from(JSON.stringify({ sub: "u", iat: issuedAt, exp: issuedAt + 60 })).toString("base64url")}.s`;
