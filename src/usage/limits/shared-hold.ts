@@ -57,7 +57,8 @@ export class SharedHold {
     this.#isAsking = this.#refusal !== undefined;
   }
 
+  /** A request is one step from its start to its end. */
   #units(): readonly (keyof Amounts)[] {
-    return this.#parts.request.claims.map(({ unit }) => unit);
+    return this.#parts.request.claims.map(({ unit }) => unit).filter((unit) => unit !== "steps");
   }
 }

@@ -77,6 +77,10 @@ const FIRST_PART = 1 / 10;
 /** Limits of principals and conversations of which is remembered what all nodes have spent. */
 const MAX_REMEMBERED = 10_000;
 
+/** How much more a node of a cluster reserves, and which part of a limit at least: most answers then ask for no more. */
+const HEADROOM = 3 / 2;
+const LEAST_PART = 1 / 1000;
+
 /** By which part of what it has used an answer extends its reservation. */
 const EXTENSION = 1 / 8;
 
@@ -148,6 +152,9 @@ export class UsageLimits {
       if (!limit) return new ExcursorError("internal", "The cluster refused by a limit that is not known.");
       return verdict.type === "reached" ? this.#reached(limit, entry, verdict.spent) : underWayHolds(limit);
     };
+    for (const unit of ["tokens", "dollars"] as const) {
+      reserved[unit] = Math.max(reserved[unit] * HEADROOM, lowest(limits, unit) * LEAST_PART);
+    }
     const verdict = await shared.reserve(request, reserved);
     const shares = () => limits.map((limit) => ({ ...limit, amount: this.#share(limit, entry) }));
     if (verdict?.type === "held") {
