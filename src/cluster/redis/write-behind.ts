@@ -21,8 +21,8 @@ const MAX_TRIES = 5;
 /** Writes that are sent together, at most. */
 const BATCH = 64;
 
-/** How long a write waits for others, so that the writes at the end of a turn are one round trip. */
-const LINGER_MS = 20;
+/** How long a write waits for others, so that a turn costs few round trips. The end of its answer does not wait. */
+const LINGER_MS = 250;
 
 /**
  * Writes to Redis in the background, in order, so that no request waits for it. While Redis is away, writes wait in memory,

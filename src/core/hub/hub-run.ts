@@ -58,6 +58,8 @@ export class HubRun implements Run {
   #hubNames: ReadonlySet<string> = new Set();
   #transcript: HubTranscript;
   #run: Run | undefined;
+  /** What the hub did in the conversation before. */
+  readonly #recalled: ReturnType<HubMemory["recall"]>;
   /** Undefined until the store has been asked. */
   #answer: HubAnswer | undefined;
   #opening: Promise<void> | undefined;
@@ -74,6 +76,9 @@ export class HubRun implements Run {
     this.#caller = new HubCaller(parts);
     this.#transcript = new HubTranscript({ messages: parts.turn.messages, isHubTool: (name) => this.#isHubTool(name) });
     this.#open(parts.turn);
+    // At the same time, so that a store on another machine is asked once.
+    this.#recalled = parts.memory.recall(parts.turn, this.#abort.signal);
+    this.#recalled.catch(() => {});
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
@@ -165,13 +170,13 @@ export class HubRun implements Run {
 
   /** Returns the turn with the hub's tools. */
   async #openHub(): Promise<Turn> {
-    const { hub, memory, turn, nameOf } = this.#parts;
+    const { hub, turn, nameOf } = this.#parts;
     const toolbox = await hub.open(turn.principal, this.#abort.signal);
     const clientNames = new Set(turn.tools.map(({ name }) => name));
     const tools = toolbox.tools.filter(({ name }) => !clientNames.has(name));
     this.#caller.use(toolbox);
     this.#hubNames = new Set(tools.map(({ name }) => name));
-    const recalled = await this.#wait(memory.recall(turn, this.#abort.signal));
+    const recalled = await this.#wait(this.#recalled);
     const { messages, allowsParallelCalls } = turn;
     const isHubTool = (name: string) => this.#isHubTool(name);
     this.#transcript = new HubTranscript({ messages, recalled, isHubTool, nameOf, isOneByOne: !allowsParallelCalls });

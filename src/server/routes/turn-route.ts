@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../../config/settings.ts";
+import type { Awaitable } from "../../core/awaitable.ts";
 import type { RequestContext, ToolSource } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent, Usage } from "../../core/events.ts";
@@ -7,6 +8,7 @@ import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
 import { ANSWERED_BY } from "../../core/notices/answered-by.ts";
 import { IGNORED } from "../../core/notices/ignored.ts";
 import { TRIMMED } from "../../core/notices/trimmed.ts";
+import type { RunObserver } from "../../core/run-observer.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest, StreamRenderer } from "../../faces/shared/face.ts";
 import type { FaceModule } from "../../faces/shared/face-module.ts";
@@ -121,12 +123,13 @@ async function answerUntapped(
   const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
   exchange.notes.model = parsed.turn.model.id;
   const reply = parsed.isStream ? undefined : carrier.reply;
-  let leave: (() => void) | undefined;
+  let seat: Awaitable<(() => void) | undefined>;
   try {
     signal.throwIfAborted();
     recording?.asks(parsed.turn);
-    // Before the engine: a refused stream must not begin a run.
-    if (!reply) leave = await streams.takeOnAll(principal.id);
+    if (!reply) seat = streams.takeOnAll(principal.id);
+    // No run follows that would wait for it.
+    if (parsed.isPrewarm || parsed.isUnasked) await seat;
     const voice = new Voice();
     const context = {
       requestId,
@@ -134,7 +137,7 @@ async function answerUntapped(
       tools: toolSource(request),
       hops: hopsOf(request),
       trace: () => exchange.trace,
-      observer: recording,
+      observer: seat instanceof Promise ? whenSeated(seat, recording) : recording,
       meter: recording,
       elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
     };
@@ -143,9 +146,27 @@ async function answerUntapped(
     if (reply) await answerWhole(exchange, parsed, batches, reply);
     else await answerStream(exchange, parsed, batches, { carrier, voice });
   } finally {
-    leave?.();
+    // One that is refused later, or was not waited for, is not ours to report.
+    Promise.resolve(seat).then(
+      (leave) => leave?.(),
+      () => {},
+    );
     parsed.end?.();
   }
+}
+
+/**
+ * Lets no run begin before the other nodes have agreed to the stream. They are asked while the observer asks for limits, so
+ * that both are one round trip.
+ */
+function whenSeated(seat: Promise<unknown>, observer: RunObserver | undefined): RunObserver {
+  return {
+    phase: (...given) => observer?.phase(...given),
+    async served(model, driver) {
+      await Promise.all([seat, observer?.served?.(model, driver)]);
+    },
+    answered: observer?.answered && ((...given) => observer.answered?.(...given)),
+  };
 }
 
 const NO_USAGE: Usage = {
