@@ -124,6 +124,26 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     expect(traced("run_request")).toBe(before);
   });
 
+  it("begin no run for a stream beyond the limit of its key, whichever of them has the others", async () => {
+    const { at, traced } = await openSharedCluster(defer, ["a", "b"]);
+    const limits = { usage: ["1000 steps/conversation"], streams: 1 };
+    const key = await addKey(at(0).home, "alice", { account: undefined, limits });
+    const open = (node: OwnNode, content: string) =>
+      clientOf(node, key.reveal()).chat.completions.create({
+        model: "gpt-5.5",
+        stream: true,
+        messages: [{ role: "user", content }],
+      });
+    const drain = async (node: OwnNode) => Array.fromAsync(await open(node, "@sim say warm"));
+    for (const node of [at(0), at(1)]) await expect.poll(() => statusOf(drain(node)), { timeout: 20_000 }).toBe(200);
+    const held = await open(at(0), "@sim say first ;; silent 60000");
+    const before = traced("run_request");
+    expect(await statusOf(open(at(1), "@sim say second"))).toBe(429);
+    expect(traced("run_request")).toBe(before);
+    held.controller.abort();
+    await expect.poll(() => statusOf(drain(at(1))), { timeout: 20_000 }).toBe(200);
+  });
+
   it("leave nothing in Redis that stays for ever, and no prompt in clear text (SEC-48)", async () => {
     const { at, redis, nodes } = await openSharedCluster(defer, ["a", "b"]);
     const count = await keyCounter(redis, defer);

@@ -12,7 +12,7 @@ export async function listNodes(redis: Secret): Promise<{ nodes: readonly NodeRe
   try {
     const reply = await askPatiently(link, (client) => beat(client, link));
     if (reply.type === "taken") return { nodes: [], nowMs: 0 };
-    return { nodes: reply.nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1)), nowMs: reply.redisMs };
+    return { nodes: (reply.nodes ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1)), nowMs: reply.redisMs };
   } finally {
     link.close();
   }

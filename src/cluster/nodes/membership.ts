@@ -11,6 +11,9 @@ import { isProvenRecord, type NodeRecord, proveRecord } from "./node-record.ts";
 
 const BEAT_MS = 1000;
 
+/** How many heartbeats may pass until the figures of the other gateways are read again. */
+const FIGURES_BEATS = 10;
+
 /** A difference of clocks that users should know of. */
 const CLOCK_MS = 30_000;
 
@@ -41,6 +44,10 @@ export class Membership {
   #advertise = "";
   #figures: () => NodeFigures = () => ({ parkedRuns: 0, forwarded: 0, served: 0 });
   #nodes = new Map<string, NodeRecord>();
+  /** Of the gateways that are known. Empty: they are to be read again. */
+  #version = "";
+  /** Heartbeats since they were read. */
+  #beatsSince = 0;
   /** Gateways without the right proof, which were reported. */
   readonly #strangers = new Set<string>();
   #isDraining = false;
@@ -73,9 +80,10 @@ export class Membership {
     const { link } = this.#options;
     const reply = await askPatiently(link, (client) => beat(client, link));
     if (reply.type === "taken") return;
-    this.#setClock(reply.redisMs);
-    this.#checkSecret(reply.nodes);
-    while (reply.nodes.some(({ tag }) => tag === this.tag)) this.tag = newTag();
+    const { redisMs, nodes = [] } = reply;
+    this.#setClock(redisMs);
+    this.#checkSecret(nodes);
+    while (nodes.some(({ tag }) => tag === this.tag)) this.tag = newTag();
   }
 
   /**
@@ -117,6 +125,7 @@ export class Membership {
   /** A gateway did not answer: it is forgotten until its next heartbeat. */
   forget(tag: string): void {
     this.#nodes.delete(tag);
+    this.#version = "";
   }
 
   /** Tells the others that this gateway takes no new turns. */
@@ -155,8 +164,9 @@ export class Membership {
     // A heartbeat would register this gateway again.
     if (this.#hasLeft) return;
     const { link, log } = this.#options;
+    if (++this.#beatsSince >= FIGURES_BEATS) this.#version = "";
     const reply = await link.ask<BeatReply | undefined>(
-      (client) => beat(client, link, this.#record()),
+      (client) => beat(client, link, this.#record(), this.#version),
       () => undefined,
     );
     if (reply?.type === "beaten") {
@@ -171,11 +181,14 @@ export class Membership {
     }
   }
 
-  #learn({ redisMs, nodes }: Extract<BeatReply, { type: "beaten" }>): void {
+  #learn({ redisMs, version, nodes }: Extract<BeatReply, { type: "beaten" }>): void {
     this.#setClock(redisMs);
+    if (!nodes) return;
+    this.#beatsSince = 0;
     const known = this.#nodes;
     const names = new Set(nodes.map(({ name }) => name));
     const keeps = performance.now() < this.#keepsUntil;
+    this.#version = keeps ? "" : version;
     // One that has started again has its name, but another tag.
     this.#nodes = new Map([...known].filter(([, { name }]) => keeps && !names.has(name)));
     for (const node of nodes) {

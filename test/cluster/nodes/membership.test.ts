@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ClusterKeys } from "../../../src/cluster/internal/cluster-keys.ts";
+import { beat, leave } from "../../../src/cluster/nodes/beat.ts";
 import { listNodes } from "../../../src/cluster/nodes/list-nodes.ts";
 import { Membership, type MembershipOptions } from "../../../src/cluster/nodes/membership.ts";
+import type { NodeRecord } from "../../../src/cluster/nodes/node-record.ts";
 import { openRedisLink } from "../../../src/cluster/redis/redis-link.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createLog } from "../../../src/observe/log.ts";
@@ -55,6 +57,53 @@ describe.skipIf(!hasRedis)("membership", () => {
     await b.node.leave();
     await expect.poll(() => a.node.nodes().length, { timeout: 5000 }).toBe(1);
     expect(await a.node.find(tag)).toBeUndefined();
+  });
+
+  it("a heartbeat reads the records of the others only if a gateway has come, gone or begun to drain", async () => {
+    const redis = await start();
+    const { link } = await open(redis, "reader");
+    const record = (name: string, over: Partial<NodeRecord> = {}): NodeRecord => ({
+      ...{ name, tag: `tag${name}`, advertise: `http://${name}:1`, version: "1", joinedAt: 0, beats: 0 },
+      ...{ isDraining: false, clockAheadMs: 0, parkedRuns: 0, forwarded: 0, served: 0, proof: "" },
+      ...over,
+    });
+    const beats = (own: NodeRecord, known?: string) =>
+      link.ask(
+        (client) => beat(client, link, own, known),
+        () => expect.unreachable(),
+      );
+    let known = "";
+    /** The names that a heartbeat of `a` reads. */
+    const read = async () => {
+      const reply = await beats(record("a", { beats: 1 }), known);
+      if (reply.type === "taken") return expect.unreachable();
+      known = reply.version;
+      return reply.nodes?.map(({ name, isDraining }) => (isDraining ? `${name} drains` : name)).sort();
+    };
+    expect(await read()).toEqual(["a"]);
+    expect(await read()).toBeUndefined();
+    await beats(record("b"));
+    expect(await read()).toEqual(["a", "b"]);
+    await beats(record("b", { beats: 1, parkedRuns: 7 }));
+    expect(await read()).toBeUndefined();
+    await beats(record("b", { beats: 2, isDraining: true }));
+    expect(await read()).toEqual(["a", "b drains"]);
+    await link.ask(
+      (client) => leave(client, link, record("b")),
+      () => expect.unreachable(),
+    );
+    expect(await read()).toEqual(["a"]);
+    expect(await read()).toBeUndefined();
+    await beats(record("c"));
+    await read();
+    // As if its last heartbeat was long ago.
+    await link.ask(
+      (client) => client.zAdd(link.key("nodes"), { score: 1, value: "c" }),
+      () => expect.unreachable(),
+    );
+    expect(await read()).toEqual(["a"]);
+    known = "a version of a Redis that was lost";
+    expect(await read()).toEqual(["a"]);
   });
 
   it("two gateways of one name are refused, and the setting is named", async () => {
