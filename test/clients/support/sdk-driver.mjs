@@ -7,6 +7,7 @@ import { Agent, Cursor } from "@cursor/sdk";
 
 const agents = new Map();
 const runs = new Map();
+const held = new Map();
 
 const print = (line) =>
   process.stdout.write(`${JSON.stringify(line, (_, value) => (typeof value === "bigint" ? Number(value) : value))}\n`);
@@ -62,12 +63,18 @@ const ops = {
     agents.set(agent, resumed);
     return resumed.agentId;
   },
-  async send({ id, agent, message, options }) {
+  async send({ id, agent, message, options: { holdAt, ...options } }) {
     const run = await agents.get(agent).send(message, options);
     runs.set(agent, run);
-    for await (const streamed of run.stream()) print({ id, message: streamed });
+    const hold = Promise.withResolvers();
+    held.set(agent, hold);
+    for await (const streamed of run.stream()) {
+      print({ id, message: streamed });
+      if (streamed.type === holdAt) await hold.promise;
+    }
     return run.wait();
   },
+  readOn: ({ agent }) => held.get(agent).resolve(),
   cancel: ({ agent }) => runs.get(agent).cancel(),
   steer: ({ agent, text }) => runs.get(agent).steer(text),
   models: () => Cursor.models.list(),

@@ -27,6 +27,8 @@ export interface AgentSettings {
 export interface SendSettings {
   readonly model?: AgentSettings["model"];
   readonly local?: { readonly force?: boolean };
+  /** Stops reading the stream after its first message of this type, until {@link SdkProcess.readOn}. */
+  readonly holdAt?: string;
 }
 
 export type Prompt = string | { readonly text: string; readonly images: readonly { data: string; mimeType: string }[] };
@@ -156,6 +158,21 @@ export class SdkProcess implements AsyncDisposable {
       };
       this.#listeners.add(listener);
     });
+  }
+
+  /** Reads on in a stream that was held. */
+  readOn(agent: string): Promise<unknown> {
+    return this.#call({ op: "readOn", agent });
+  }
+
+  /** Stops the process where it is, as a suspended laptop or a debugger would. */
+  freeze(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  /** Lets a frozen process go on. */
+  thaw(): void {
+    this.#child.kill("SIGCONT");
   }
 
   /** Ends the process as a crash would. */
