@@ -5,6 +5,7 @@ import { openGateway, type RunningGateway } from "../../app/open-gateway.ts";
 import { warnOfOldVariables } from "../../config/old-variables.ts";
 import type { Log } from "../../observe/log.ts";
 import { urlOf } from "../gateway-address.ts";
+import { ownCommand } from "../own-command.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
 import { version } from "../version.ts";
@@ -115,8 +116,7 @@ function exitOnBug(gateway: RunningGateway, log: Log): void {
   });
 }
 
-/** How the user calls the command line: an npm script is not on the path. */
-const COMMAND = process.env["npm_lifecycle_event"] === undefined ? "excursor" : "npm run -s excursor --";
+const COMMAND = ownCommand(process.env);
 
 const signInFirst = `No Cursor account is signed in yet. Sign in from another terminal; the gateway needs no restart:
 

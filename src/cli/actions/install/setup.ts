@@ -7,6 +7,7 @@ import { askInDialect } from "../../dialects/ask-in-dialect.ts";
 import { findClients } from "../../found-clients.ts";
 import { checkPortIsKnown, type GatewayAddress, gatewayAddress } from "../../gateway-address.ts";
 import { createClient } from "../../gateway-client.ts";
+import { ownCommand } from "../../own-command.ts";
 import { GatewayService } from "../../service/service.ts";
 import { nextSignal } from "../../shutdown.ts";
 import { askLine, askYesNo } from "../../terminal/ask-yes-no.ts";
@@ -29,7 +30,8 @@ const POLL_MS = 200;
 export async function runSetup(flags: SetupFlags): Promise<void> {
   if (!flags.yes && !(process.stdin.isTTY && process.stderr.isTTY)) throw noTerminal();
   const ask = (question: string, usual: boolean) => (flags.yes ? Promise.resolve(true) : askYesNo(question, usual));
-  say(`\nExcursor ${version()}. Each step can be skipped, and \`excursor reset\` undoes all of them.\n`);
+  const command = ownCommand(process.env);
+  say(`\nExcursor ${version()}. Each step can be skipped, and \`${command} reset\` undoes all of them.\n`);
 
   const isDemo = flags.demo || (await choosesDemo(flags));
   const address = gatewayAddress({});
@@ -48,10 +50,10 @@ export async function runSetup(flags: SetupFlags): Promise<void> {
       const { runUi } = await import("../ui.ts");
       await tryStep(() => runUi({ open: true, json: false }));
     }
-    say(`\nReady. Base URL ${address.url}/v1, API key: excursor key. More: excursor --help\n`);
+    say(`\nReady. Base URL ${address.url}/v1, API key: ${command} key. More: ${command} --help\n`);
     if (!own || flags.yes) return;
-    const command = `excursor serve${isDemo ? " --demo" : ""}`;
-    say(`The gateway runs in this terminal. Ctrl-C stops it; \`${command}\` starts it again.\n`);
+    const again = `${command} serve${isDemo ? " --demo" : ""}`;
+    say(`The gateway runs in this terminal. Ctrl-C stops it; \`${again}\` starts it again.\n`);
     await nextSignal();
   } finally {
     await own?.close();
