@@ -4,6 +4,7 @@ import { kindOf } from "./message-view.ts";
 
 /** Which calls and messages are wanted. Absent members take all. */
 export interface CaptureFilter {
+  /** With the other calls of its run, if it is one over HTTP/1.1. */
   readonly call?: number | undefined;
   readonly conversation?: string | undefined;
   /** A part of the path. */
@@ -23,6 +24,8 @@ export interface CallSummary {
   readonly transport: CallHead["transport"];
   readonly wire: "client" | "upstream";
   readonly requestId?: string | undefined;
+  /** Set on the calls of a run over HTTP/1.1, which is one download and many uploads. */
+  readonly run?: string | undefined;
   status?: number;
   ms?: number;
   outcome?: string;
@@ -35,6 +38,7 @@ export interface CallSummary {
   omitted?: string;
 }
 
+const RUN_OVER_HTTP1 = /SSE$|\/BidiAppend$/;
 const MAX_TEXTS = 10_000;
 
 /** Gathers the calls of a capture. Reads the content of messages only if the filter needs it. */
@@ -91,11 +95,15 @@ export class CallList {
   isWantedCall(summary: CallSummary): boolean {
     const { call, conversation, rpc, direction, kind } = this.#filter;
     return (
-      (call === undefined || summary.call === call) &&
+      (call === undefined || summary.call === call || this.#isOfRun(summary, call)) &&
       (conversation === undefined || summary.conversation === conversation) &&
       (rpc === undefined || summary.path.toLowerCase().includes(rpc.toLowerCase())) &&
       ((direction === undefined && kind === undefined) || summary.messages > 0)
     );
+  }
+
+  #isOfRun({ run }: CallSummary, call: number): boolean {
+    return run !== undefined && run === this.#calls.get(call)?.run;
   }
 
   #shared(text: string): string {
@@ -114,7 +122,8 @@ export class CallList {
       const method = this.#shared(head.method);
       const origin = this.#shared(head.origin);
       const path = this.#shared(head.path);
-      this.#calls.set(call, { call, at, method, origin, path, transport, wire, requestId, messages: 0 });
+      const run = RUN_OVER_HTTP1.test(path) ? head.headers["x-request-id"] : undefined;
+      this.#calls.set(call, { call, at, method, origin, path, transport, wire, requestId, run, messages: 0 });
       return;
     }
     if (record.type === "note" && record.note.type === "ended") this.endReason = record.note.reason;

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   existsSync,
   mkdtempSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { readCapture } from "../../../src/capture/capture-reader.ts";
 import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
 import { harProblems } from "../../capture/support/har-problems.ts";
@@ -87,7 +89,7 @@ describe("excursor capture", { timeout: 60_000 }, () => {
     const found = await run("inspect", file, "--conversation", conversation, "--json");
     expect(JSON.parse(found.stdout)).toEqual(calls);
     const { stdout: timeline } = await run("inspect", file, "--call", String(call));
-    expect(timeline).toMatch(/\+\d+ ms +received +interaction_update\.text_delta +\d+ B/);
+    expect(timeline).toMatch(/\+\d+ ms +#\d+ +received +interaction_update\.text_delta +\d+ B/);
     const filter = ["--kind", "text_delta", "--direction", "received"];
     const { stdout: json } = await run("inspect", file, "--call", String(call), ...filter, "--json");
     const { messages } = JSON.parse(json);
@@ -117,11 +119,67 @@ describe("excursor capture", { timeout: 60_000 }, () => {
     expect(readFileSync(har).includes(MAIL)).toBe(false);
   });
 
-  it("leaves texts out if it is told so", async () => {
-    await makeCapture("@sim say the secret plan", ["--content", "none"]);
-    expect(readFileSync(file).includes("secret plan")).toBe(false);
-    const { stdout } = await run("inspect", file, "--jsonl", "--kind", "text_delta");
-    expect(stdout).toContain('"text":"xx');
+  it("leaves texts out if it is told so, or replaces them by hashes of the same length", async () => {
+    const captured = async (content: string) => {
+      rmSync(file, { force: true });
+      await makeCapture("@sim say the secret plan plan", ["--content", content]);
+      expect(readFileSync(file).includes("secret")).toBe(content === "full");
+      const lines = (await run("inspect", file, "--jsonl", "--kind", "text_delta")).stdout.trim().split("\n");
+      return lines.map((line) => JSON.parse(line).value.interactionUpdate.textDelta.text as string);
+    };
+    expect(await captured("full")).toEqual(["the", " secret", " plan", " plan"]);
+    const none = await captured("none");
+    expect(none.map(({ length }) => length)).toEqual([3, 7, 5, 5]);
+    expect(none.join("")).toMatch(/^[x ]+$/);
+    const hashes = await captured("hash");
+    expect(hashes.map(({ length }) => length)).toEqual([3, 7, 5, 5]);
+    expect(hashes[3]).toBe(hashes[2]);
+  });
+
+  it("shows a run over HTTP/1.1 as one timeline, with its uploads", async () => {
+    await makeCapture("@sim say hi", [], 0, { EXCURSOR_TRANSPORT: "h1" });
+    const calls = JSON.parse((await run("inspect", file, "--json")).stdout) as { call: number; path: string }[];
+    const [download] = calls.filter(({ path }) => path.endsWith("/RunSSE"));
+    const uploads = calls.filter(({ path }) => path.endsWith("/BidiAppend"));
+    expect(uploads.length).toBeGreaterThan(1);
+    const { messages } = JSON.parse((await run("inspect", file, "--call", String(download?.call), "--json")).stdout);
+    const kinds = (messages as { kind: string; direction: string }[]).map(
+      ({ direction, kind }) => `${direction} ${kind}`,
+    );
+    const [asked, answered, ended] = [
+      "sent run_request",
+      "received interaction_update.text_delta",
+      "received interaction_update.turn_ended",
+    ].map((kind) => kinds.indexOf(kind));
+    expect(asked).toBeGreaterThanOrEqual(0);
+    expect(answered).toBeGreaterThan(asked ?? 0);
+    expect(ended).toBeGreaterThan(answered ?? 0);
+    const { stdout } = await run("inspect", file, "--call", String(uploads[0]?.call));
+    expect(stdout).toMatch(/received +interaction_update\.turn_ended/);
+  });
+
+  it("shows the new id of a masked blob, the digest of its content, wherever the old one was", async () => {
+    await makeCapture();
+    const ids = new Map<string, string>();
+    for await (const stored of readCapture(file)) {
+      const record = stored.read();
+      if (record?.type === "note" && record.note.type === "blob") ids.set(record.note.from, record.note.to);
+    }
+    expect(ids.size).toBeGreaterThan(0);
+    const { stdout } = await run("inspect", file, "--jsonl");
+    const blobs = new Map<string, Buffer>();
+    for (const line of stdout.trim().split("\n")) {
+      const { blobId, blobData } = JSON.parse(line).value?.kvServerMessage?.setBlobArgs ?? {};
+      if (blobId) blobs.set(Buffer.from(blobId, "base64").toString("hex"), Buffer.from(blobData, "base64"));
+    }
+    for (const [from, to] of ids) {
+      expect(
+        createHash("sha256")
+          .update(blobs.get(to) ?? "")
+          .digest("hex"),
+      ).toBe(to);
+      expect(stdout).not.toContain(Buffer.from(from, "hex").toString("base64"));
+    }
   });
 
   it("ends at its limit, says so, and the program goes on", async () => {
@@ -247,8 +305,15 @@ it("follows a capture while it is written", { timeout: 60_000 }, async () => {
     });
   await ask();
   expect(await inspect.firstLine()).toMatch(/#1 +received +GetServerConfigResponse/);
+  const filters = ["--rpc", "getserverconfig", "--direction", "received", "--kind", "ServerConfig"];
+  const filtered = start(["inspect", file, "--follow", "--jsonl", ...filters]);
+  const nothing = start(["inspect", file, "--follow", "--rpc", "AgentService/Run"]);
+  const sentOnly = start(["inspect", file, "--follow", "--direction", "sent"]);
+  expect(JSON.parse(await filtered.firstLine())).toMatchObject({ call: 1, direction: "received" });
   await ask();
   await expect.poll(() => inspect.output.stdout).toMatch(/#2 /);
+  await expect.poll(() => filtered.output.stdout.trim().split("\n").length).toBe(2);
+  expect([nothing.output.stdout, sentOnly.output.stdout]).toEqual(["", ""]);
   capture.child.kill("SIGINT");
   const { code, stderr } = await capture.exited;
   expect([code, stderr]).toEqual([0, expect.stringContaining("Captured 2 calls")]);

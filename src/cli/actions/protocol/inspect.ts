@@ -8,7 +8,7 @@ import type { CapturedMessage, CaptureRecord } from "../../../capture/records.ts
 import { CallList, type CallSummary, type CaptureFilter } from "../../../capture/view/call-list.ts";
 import { describeTail } from "../../../capture/view/describe-tail.ts";
 import { HarEntries } from "../../../capture/view/har.ts";
-import { kindOf, viewMessage } from "../../../capture/view/message-view.ts";
+import { kindOf, type MessageView, viewMessage } from "../../../capture/view/message-view.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { formatBytes } from "../../terminal/format-bytes.ts";
 import { formatTable } from "../../terminal/format-table.ts";
@@ -36,7 +36,7 @@ export async function runInspect(file: string, flags: InspectFlags): Promise<voi
   }
   if (flags.har !== undefined) return exportHar(file, flags.har, list);
   if (flags.jsonl) return printLines(file, list);
-  if (flags.call !== undefined) return printTimeline(file, list, flags);
+  if (flags.call !== undefined) return printTimeline(file, list, flags.call, flags);
   const calls = list.wanted();
   process.stdout.write(flags.json ? `${JSON.stringify(calls, null, 2)}\n` : tableOf(calls));
 }
@@ -117,39 +117,46 @@ function tableOf(calls: readonly CallSummary[]): string {
 
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23);
 
-async function printTimeline(file: string, list: Listing, { json, messages }: InspectFlags): Promise<void> {
-  const [call] = list.wanted();
-  if (!call) return;
-  const rows: string[][] = [];
-  const views: object[] = [];
-  await readMessages(file, list, (message) => {
-    const time = message.at - call.at;
-    const { direction, bytes } = message;
-    if (json || messages) {
-      views.push({ ms: time, direction, bytes: bytes.length, ...viewMessage(message, call.path) });
-    }
-    rows.push([`+${Math.round(time)} ms`, direction, kindOf(message, call.path), formatBytes(bytes.length)]);
+/** Prints the messages of a call, or of the run over HTTP/1.1 that it is a part of, by their times. */
+async function printTimeline(file: string, list: Listing, call: number, flags: InspectFlags): Promise<void> {
+  const { json, messages } = flags;
+  const calls = list.wanted();
+  const shown = list.of(call) ?? calls[0];
+  if (!shown) return;
+  const start = Math.min(...calls.map(({ at }) => at));
+  const rows: { readonly at: number; readonly cells: readonly string[]; readonly view?: MessageView }[] = [];
+  await readMessages(file, list, (message, { call: number, path }) => {
+    const { at, direction, bytes } = message;
+    const time = `+${Math.round(at - start)} ms`;
+    const cells = [time, `#${number}`, direction, kindOf(message, path), formatBytes(bytes.length)];
+    const view = json || messages ? viewMessage(message, path) : undefined;
+    rows.push({ at, cells, ...(view && { view: { ...view, ...placeOf(message, start) } }) });
   });
+  // Uploads are written by themselves.
+  rows.sort((a, b) => a.at - b.at);
   if (json) {
-    process.stdout.write(`${JSON.stringify({ ...call, messages: views }, null, 2)}\n`);
+    const views = rows.map(({ view }) => view);
+    process.stdout.write(`${JSON.stringify({ ...shown, messages: views }, null, 2)}\n`);
     return;
   }
-  process.stdout.write(`${printable(`${call.method} ${call.origin}${call.path}`)}\n`);
+  process.stdout.write(`${printable(`${shown.method} ${shown.origin}${shown.path}`)}\n`);
   if (!messages) {
-    process.stdout.write(
-      formatTable(
-        ["TIME", "DIRECTION", "KIND", "BYTES"],
-        rows.map((row) => row.map(printable)),
-      ),
-    );
+    const table = rows.map(({ cells }) => cells.map(printable));
+    process.stdout.write(formatTable(["TIME", "CALL", "DIRECTION", "KIND", "BYTES"], table));
     return;
   }
-  for (const [index, row] of rows.entries()) {
-    const { value, unknown } = views[index] as { readonly value: unknown; readonly unknown?: unknown };
-    const more = unknown === undefined ? "" : `\nunknown fields: ${JSON.stringify(unknown, null, 2)}`;
-    process.stdout.write(`${printable(`\n${row.join("  ")}\n${JSON.stringify(value, null, 2)}${more}`)}\n`);
+  for (const { cells, view } of rows) {
+    const more = view?.unknown === undefined ? "" : `\nunknown fields: ${JSON.stringify(view.unknown, null, 2)}`;
+    process.stdout.write(`${printable(`\n${cells.join("  ")}\n${JSON.stringify(view?.value, null, 2)}${more}`)}\n`);
   }
 }
+
+const placeOf = ({ at, call, direction, bytes }: Extract<CaptureRecord, { type: "message" }>, start: number) => ({
+  ms: at - start,
+  call,
+  direction,
+  bytes: bytes.length,
+});
 
 const lineOf = (message: Extract<CaptureRecord, { type: "message" }>, { path, conversation }: CallSummary): string =>
   JSON.stringify({

@@ -5,7 +5,11 @@ export const inspectCommand = () =>
   new Command("inspect")
     .description("Show what is in a capture: its calls, or the messages of one call.")
     .argument("<file>", "a file that `excursor capture` or `excursor serve --capture` has written")
-    .option("--call <n>", "show the messages of this call as a timeline", wholeNumber)
+    .option(
+      "--call <n>",
+      "show the messages of this call as a timeline, over HTTP/1.1 those of its whole run",
+      wholeNumber,
+    )
     .option("--messages", "with --call: show the content of each message, too", false)
     .option("--conversation <id>", "only calls of this conversation")
     .option("--rpc <text>", "only calls whose path has this text")
