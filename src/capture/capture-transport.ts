@@ -35,6 +35,7 @@ class ExchangeTap {
   /** True if the request's body goes on after the response. */
   readonly #outlasts: boolean;
   #isResponseOver = false;
+  #isRequestOver = false;
 
   constructor(
     { method = "POST", origin, path, headers, outlastsResponse = false, requestId }: HttpRequest,
@@ -64,7 +65,7 @@ class ExchangeTap {
       },
       end: () => {
         this.#isResponseOver = true;
-        if (!this.#outlasts) this.#end("ok");
+        if (!this.#outlasts || this.#isRequestOver) this.#end("ok");
         inner.end();
       },
       fail: (error, reached) => {
@@ -81,6 +82,7 @@ class ExchangeTap {
         return inner.write(chunk);
       },
       end: (trailers) => {
+        this.#isRequestOver = true;
         this.#sent.end();
         if (this.#isResponseOver) this.#end("ok");
         inner.end(trailers);

@@ -17,6 +17,7 @@ export const SECRET_HEADERS: ReadonlySet<string> = new Set([
   "proxy-authorization",
   "x-cursor-checksum",
   "x-client-key",
+  "x-blob-encryption-key",
   "x-goog-api-key",
 ]);
 

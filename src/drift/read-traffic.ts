@@ -30,7 +30,7 @@ interface Traffic {
 
 /** Headers of clients and servers that say nothing about Cursor's protocol, or that we know. */
 const KNOWN_HEADERS =
-  /^(?:accept.*|age|alt-svc|authorization|cache-control|cf-.*|connect-.*|connection|content-.*|cookie|date|etag|expires|grpc-.*|host|keep-alive|nel|origin|pragma|proxy-.*|referer|report-to|sec-.*|server|set-cookie|strict-transport-security|te|trailer|transfer-encoding|upgrade|user-agent|vary|via|x-amz.*|x-cursor-(?:checksum|client-type|client-version|server-region|streaming|timezone)|x-ghost-mode|x-client-key|x-session-id|x-request-id|x-original-request-id|x-forwarded-.*)$/;
+  /^(?:accept.*|age|alt-svc|authorization|cache-control|cf-.*|connect-.*|connection|content-.*|cookie|date|etag|expires|grpc-.*|host|keep-alive|nel|origin|pragma|proxy-.*|referer|report-to|sec-.*|server|set-cookie|strict-transport-security|te|(?:backend-)?traceparent|tracestate|trailer|transfer-encoding|upgrade|user-agent|vary|via|x-amz.*|x-cursor-(?:checksum|client-type|client-version|server-region|streaming|timezone)|x-ghost-mode|x-client-key|x-blob-encryption-key|x-session-id|x-request-id|x-original-request-id|x-forwarded-.*)$/;
 const RPC = /^\/([\w.]+\.v\d+\.\w+)\/(\w+)$/;
 const MAX_DIFFERENCES = 10_000;
 const MAX_DEPTH = 50;

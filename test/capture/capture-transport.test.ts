@@ -16,6 +16,7 @@ import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
 import type { HttpHandler, HttpTransport } from "../../src/wire/http/http.ts";
 
 const SECRET = "tok-1234567890-abcdef";
+const ENCRYPTION_KEY = "710a1531ad5eb819e2b76966a94045c587a04cad361e31f315277750cb7a0011";
 
 let folder: string;
 let file: string;
@@ -26,7 +27,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Sends one request to a server that answers with these chunks. Returns what the client got, and the records. */
-async function exchange(type: string, sent: readonly Uint8Array[], answer: readonly Uint8Array[]) {
+async function exchange(
+  type: string,
+  sent: readonly Uint8Array[],
+  answer: readonly Uint8Array[],
+  outlastsResponse = false,
+) {
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(200, { "content-type": type });
@@ -39,9 +45,13 @@ async function exchange(type: string, sent: readonly Uint8Array[], answer: reado
   const got: Uint8Array[] = [];
   await new Promise<void>((resolve, reject) => {
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const headers = { "content-type": type, authorization: `Bearer ${SECRET}` };
+    const headers = {
+      "content-type": type,
+      authorization: `Bearer ${SECRET}`,
+      "x-blob-encryption-key": ENCRYPTION_KEY,
+    };
     const open = transport.open(
-      { origin, path: `/a.B/C?key=${SECRET}`, headers },
+      { origin, path: `/a.B/C?key=${SECRET}`, headers, outlastsResponse },
       { head: () => {}, data: (chunk) => got.push(chunk), end: resolve, fail: reject },
     );
     for (const chunk of sent) open.write(chunk);
@@ -91,7 +101,7 @@ test("SEC-52 keeps the token of a call out of its headers, its path and its mess
   const frame = encodeFrame(gzipSync(`before ${SECRET} after`), FLAG_COMPRESSED);
   const parts = [frame.subarray(0, 9), frame.subarray(9)];
   const { records } = await exchange("application/connect+proto", parts, parts);
-  expect(readFileSync(file).includes(SECRET)).toBe(false);
+  for (const secret of [SECRET, ENCRYPTION_KEY]) expect(readFileSync(file).includes(secret)).toBe(false);
   const messages = records.filter((record) => record.type === "message");
   expect(messages.map(({ bytes }) => String(bytes).replace(/\S{21}/, "…"))).toEqual([
     "before … after",
@@ -110,6 +120,13 @@ test("records other bodies as a whole, and notes what it cannot read", async () 
   const { got, records: damaged } = await exchange("application/connect+proto", [], [Buffer.alloc(20, 0xff)]);
   expect(got).toEqual(Buffer.alloc(20, 0xff));
   expect(damaged.some(({ type }) => type === "note")).toBe(true);
+});
+
+test("records the answer to a request whose body may go on, and does not", async () => {
+  const { records } = await exchange("application/json", [Buffer.from("{}")], [Buffer.from("[1]")], true);
+  const texts = records.flatMap((record) => (record.type === "message" ? [String(record.bytes)] : []));
+  expect(texts).toEqual(["{}", "[1]"]);
+  expect(records.at(-1)).toMatchObject({ type: "end", end: { outcome: "ok", sentBytes: 2, receivedBytes: 3 } });
 });
 
 test("records a body that goes on after the response", async () => {

@@ -176,6 +176,19 @@ describe("SEC-52 secrets in messages", () => {
     expect(JSON.parse(Buffer.from(messagesOf(await readAll())[0]?.bytes ?? []).toString()).a[0]).toMatch(/^x\n\w/);
   });
 
+  test.each(["secret_key", "accessKey", "path_encryption_key", "privateKey"])(
+    "SEC-52 masks the value of %s",
+    (name) => {
+      const recorder = startRecorder();
+      const call = startCall(recorder, "/a");
+      call.message(message("sent", Buffer.from(JSON.stringify({ [name]: "plain words 1" })), "body"));
+      call.message(message("sent", Buffer.from(JSON.stringify({ text: `{"${name}":"other words 2"}` })), "body"));
+      recorder.close();
+      const bytes = readFileSync(file);
+      expect([bytes.includes("plain words 1"), bytes.includes("other words 2")]).toEqual([false, false]);
+    },
+  );
+
   test("writes the records of a call in their order, however long a text is open", async () => {
     const recorder = startRecorder();
     const call = startCall(recorder, RUN);

@@ -28,11 +28,12 @@ export interface Piece {
 }
 
 /** Fields and members whose values are secrets, whatever they look like. */
-const SECRET_NAME = /(?:token|secret|password|passwd|api_?key|apikey|credentials?|cookie)$/i;
+const SECRET_NAME =
+  /(?:token|secret|password|passwd|(?:api|access|secret|encryption|private)_?key|credentials?|cookie)$/i;
 
 /** The same in JSON inside a text, such as the arguments of a tool, however often its quotes are escaped. */
 const NAMED_SECRET =
-  /(\\{0,7})"\w{0,64}(?:token|secret|password|passwd|api_?key|credentials?|cookie)\1"\s{0,8}:\s{0,8}\1"([^"\\]{8,4096})\1"/gi;
+  /(\\{0,7})"\w{0,64}(?:token|secret|password|passwd|(?:api|access|secret|encryption|private)_?key|credentials?|cookie)\1"\s{0,8}:\s{0,8}\1"([^"\\]{8,4096})\1"/gi;
 /** What has fewer bytes or quotes cannot match that. */
 export const NAMED_SECRET_BYTES = '"token":"12345678"'.length;
 export const NAMED_SECRET_QUOTES = 4;
