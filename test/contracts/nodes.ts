@@ -174,7 +174,8 @@ export async function redisNodes(defer: Defer): Promise<RedisNodes> {
       });
       const look = async () => {
         if (!link.isUp) return;
-        await Promise.all([keys.sync(), accounts.sync(), stream.read()]);
+        // Twice: one that is under way may have begun before the change.
+        for (let time = 0; time < 2; time++) await Promise.all([keys.sync(), accounts.sync(), stream.read()]);
       };
       looks.push(look);
       defer(async () => {
