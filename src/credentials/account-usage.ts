@@ -1,3 +1,4 @@
+import type { Charge } from "../core/charge.ts";
 import type { Secret } from "../core/secret.ts";
 import { DashboardService } from "../gen/aiserver/v1/dashboard_pb.ts";
 import type { UsageEventDisplay } from "../gen/aiserver/v1/usage_pb.ts";
@@ -30,24 +31,6 @@ export interface PlanUsage {
   readonly percentUsed: number | undefined;
   readonly autoPercentUsed: number | undefined;
   readonly apiPercentUsed: number | undefined;
-}
-
-/** One call as Cursor has billed it. */
-export interface UsageEvent {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** As the run request named it; empty if Cursor does not say. */
-  readonly conversationId: string;
-  readonly model: string;
-  /** With the cached tokens. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  /** What the tokens cost, whether the plan includes them or not. Millionths of a US dollar, like the next. */
-  readonly costMicros: number;
-  /** What is charged beyond the plan. */
-  readonly chargedMicros: number;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -88,9 +71,9 @@ export async function loadUsageEvents(
   token: Secret,
   { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
   call: AccountCall,
-): Promise<{ readonly events: readonly UsageEvent[]; readonly isWhole: boolean }> {
+): Promise<{ readonly events: readonly Charge[]; readonly isWhole: boolean }> {
   const { getFilteredUsageEvents: method } = DashboardService.method;
-  const events: UsageEvent[] = [];
+  const events: Charge[] = [];
   for (let page = 1; page <= MAX_PAGES; page++) {
     const input = { startDate: BigInt(sinceMs), endDate: BigInt(untilMs), page, pageSize: PAGE_SIZE };
     const { usageEventsDisplay } = await callUnary({ ...optionsOf(token, call), method, input });
@@ -101,13 +84,7 @@ export async function loadUsageEvents(
 }
 
 /** Cursor counts the cached tokens beside the input. */
-function eventOf({
-  timestamp,
-  model,
-  tokenUsage,
-  chargedCents = 0,
-  conversationId = "",
-}: UsageEventDisplay): UsageEvent {
+function eventOf({ timestamp, model, tokenUsage, chargedCents = 0, conversationId = "" }: UsageEventDisplay): Charge {
   const {
     inputTokens = 0,
     outputTokens = 0,

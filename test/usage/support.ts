@@ -1,5 +1,5 @@
+import type { Charge } from "../../src/core/charge.ts";
 import type { RequestRecord, RunRecord, ToolCallRecord } from "../../src/usage/record/records.ts";
-import type { Charge } from "../../src/usage/store/charge-rows.ts";
 
 /** A record of a request with 100 tokens in and 20 out. */
 export const aRecord = (over: Partial<RequestRecord> = {}): RequestRecord => ({

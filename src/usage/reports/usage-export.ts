@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PHASES } from "../store/request-rows.ts";
 import { KEYS_PER_MS } from "../store/row-values.ts";
+import { RUN_COLUMNS } from "../store/run-rows.ts";
 import type { ExportedRecords } from "./usage-groups.ts";
 
 type Exported = Readonly<Record<string, string | number | null>>;
@@ -99,27 +100,7 @@ interface Export {
 export const EXPORTS: Readonly<Record<ExportedRecords, Export>> = {
   requests: { columns: REQUEST_COLUMNS, rows: exportRequests },
   runs: {
-    columns: [
-      "time",
-      "id",
-      "requests",
-      "driver",
-      "model",
-      "conversation",
-      "upstream_conversation",
-      "account",
-      "start",
-      "start_reason",
-      "parked_ms",
-      "ms",
-      "outcome",
-      "input",
-      "output",
-      "cached",
-      "cache_written",
-      "reasoning",
-      "origin",
-    ],
+    columns: ["time", ...RUN_COLUMNS.filter((name) => name !== "at" && name !== "principal")],
     rows: exportRuns,
   },
   "tool-calls": {

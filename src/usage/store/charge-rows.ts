@@ -1,24 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { Charge } from "../../core/charge.ts";
 import { inTransaction } from "../../state/transaction.ts";
 import { text } from "./row-values.ts";
 import { idValue } from "./run-rows.ts";
-
-/** One call as the upstream has billed it. Money is in millionths of a US dollar. */
-export interface Charge {
-  /** Milliseconds since the epoch, by the upstream's clock. */
-  readonly at: number;
-  /** The upstream's id of the conversation; empty if it does not say. */
-  readonly conversationId: string;
-  readonly model: string;
-  /** With the cached tokens. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  /** What the tokens cost, whether a plan includes them or not. */
-  readonly costMicros: number;
-  readonly chargedMicros: number;
-}
 
 /** The rows of what an upstream has charged. */
 export class ChargeRows {

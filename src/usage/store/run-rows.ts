@@ -2,7 +2,8 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { RunRecord } from "../record/records.ts";
 import { KEYS_PER_MS, nextKey, text } from "./row-values.ts";
 
-const COLUMNS = [
+/** The columns of a run, in the order of the table. */
+export const RUN_COLUMNS = [
   "at",
   "id",
   "requests",
@@ -31,8 +32,8 @@ export class RunRows {
   readonly #deleteBefore: ReturnType<DatabaseSync["prepare"]>;
 
   constructor(connection: DatabaseSync) {
-    const changes = COLUMNS.slice(2).map((name) => `${name} = excluded.${name}`);
-    const marks = COLUMNS.slice(1).map((_, index) => `?${index + 2}`);
+    const changes = RUN_COLUMNS.slice(2).map((name) => `${name} = excluded.${name}`);
+    const marks = RUN_COLUMNS.slice(1).map((_, index) => `?${index + 2}`);
     // The key of its earlier record, or the next free one.
     const key = `coalesce((SELECT at FROM run WHERE at >= ?1 AND at < ?1 + ${2 * KEYS_PER_MS} AND id = ?2), ${nextKey("run")})`;
     this.#put = connection.prepare(

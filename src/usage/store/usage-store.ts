@@ -1,12 +1,13 @@
 import { randomInt } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
+import type { Charge } from "../../core/charge.ts";
 import { inTransaction } from "../../state/transaction.ts";
 import { type BillingPeriod, billingPeriodAt } from "../limits/billing-period.ts";
 import { HeldClock } from "../limits/held-clock.ts";
 import { liftLimits } from "../limits/lift-limits.ts";
 import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../record/records.ts";
 import { CallRows } from "./call-rows.ts";
-import { type Charge, ChargeRows } from "./charge-rows.ts";
+import { ChargeRows } from "./charge-rows.ts";
 import { RequestRows, type Usual } from "./request-rows.ts";
 import { RunRows } from "./run-rows.ts";
 import { type Settlement, settleRuns } from "./settle-runs.ts";

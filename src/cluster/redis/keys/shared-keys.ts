@@ -1,8 +1,8 @@
-import { ExcursorError } from "../../../core/errors.ts";
 import type { GatewayKey, IssuedKeyState } from "../../../server/gate/keys/gateway-keys.ts";
 import type { Packing } from "../packing.ts";
 import type { RedisLink } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
+import { SyncLoop } from "../sync-loop.ts";
 
 /** The file of issued keys of this node. */
 interface KeyFile {
@@ -58,32 +58,25 @@ return { redis.call('GET', version), redis.call('HGETALL', keys), redis.call('HG
  */
 export class SharedKeys {
   readonly #options: SharedKeysOptions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #loop: SyncLoop;
   readonly #keys: readonly string[];
   #stamp: string | undefined;
   #version: string | undefined;
-  #work: Promise<void> | undefined;
-  #problem: string | undefined;
 
   constructor(options: SharedKeysOptions) {
-    const { link } = options;
+    const { link, onProblem, intervalMs = INTERVAL_MS } = options;
     this.#options = options;
     this.#keys = [link.key("keys"), link.key("revoked"), link.key("keys-version")];
-    this.#timer = setInterval(() => void this.sync(), options.intervalMs ?? INTERVAL_MS).unref();
+    this.#loop = new SyncLoop({ work: () => this.#sync(), intervalMs, onProblem });
   }
 
   /** Looks for changes, and takes them over. Never rejects. */
   sync(): Promise<void> {
-    this.#work ??= this.#sync()
-      .catch((error: unknown) => this.#tell(ExcursorError.from(error).message))
-      .finally(() => {
-        this.#work = undefined;
-      });
-    return this.#work;
+    return this.#loop.run();
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#loop.close();
   }
 
   async #sync(): Promise<void> {
@@ -114,7 +107,6 @@ export class SharedKeys {
     if (hasMore(all, own)) await file.merge(all);
     this.#stamp = file.stamp();
     this.#version = String(reply[0]);
-    this.#problem = undefined;
   }
 
   /** Keys that were not made by a node with the same secret are left out. */
@@ -125,12 +117,6 @@ export class SharedKeys {
       keys: unpacked.flatMap((json) => (json ? [file.parse(json.toString())] : [])),
       revoked: pairsOf(revoked).map(([id, revokedAt]) => ({ id, revokedAt: String(revokedAt) })),
     };
-  }
-
-  #tell(problem: string): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#options.onProblem(problem);
   }
 }
 

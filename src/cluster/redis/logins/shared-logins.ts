@@ -1,5 +1,4 @@
 import { readClaims } from "../../../core/access/token-claims.ts";
-import { ExcursorError } from "../../../core/errors.ts";
 import type { Account, AccountStore } from "../../../credentials/account-store.ts";
 import { formatSeed, parseSeed, secretOf } from "../../../credentials/login.ts";
 import type { Packing } from "../packing.ts";
@@ -7,6 +6,7 @@ import type { RedisLink } from "../redis-link.ts";
 import { withRedisLock } from "../redis-lock.ts";
 import { RedisScript } from "../redis-script.ts";
 import { digest } from "../stores/value-room.ts";
+import { SyncLoop } from "../sync-loop.ts";
 
 export interface SharedLoginsOptions {
   readonly link: RedisLink;
@@ -50,7 +50,7 @@ const ALL = new RedisScript("return { redis.call('GET', KEYS[2]), redis.call('HG
  */
 export class SharedLogins implements AccountStore {
   readonly #options: SharedLoginsOptions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #loop: SyncLoop;
   readonly #keys: readonly [logins: string, version: string];
   /** The accounts that were here when it was looked last. */
   #known = new Set<string>();
@@ -58,15 +58,13 @@ export class SharedLogins implements AccountStore {
   readonly #seen = new Map<string, number>();
   #version: string | undefined;
   #stamp: string | undefined;
-  #work: Promise<void> | undefined;
-  #problem: string | undefined;
   readonly lock: AccountStore["lock"];
 
   constructor(options: SharedLoginsOptions) {
-    const { link, local } = options;
+    const { link, local, onProblem, intervalMs = INTERVAL_MS } = options;
     this.#options = options;
     this.#keys = [link.key("logins"), link.key("logins-version")];
-    this.#timer = setInterval(() => void this.sync(), options.intervalMs ?? INTERVAL_MS).unref();
+    this.#loop = new SyncLoop({ work: () => this.#sync(), intervalMs, onProblem });
     this.lock = {
       run: (work) =>
         local.lock.run(() =>
@@ -111,16 +109,11 @@ export class SharedLogins implements AccountStore {
 
   /** Takes over what has changed, here and at the other nodes. Never rejects. */
   sync(): Promise<void> {
-    this.#work ??= this.#sync()
-      .catch((error: unknown) => this.#tell(ExcursorError.from(error).message))
-      .finally(() => {
-        this.#work = undefined;
-      });
-    return this.#work;
+    return this.#loop.run();
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#loop.close();
   }
 
   async #sync(): Promise<void> {
@@ -132,7 +125,6 @@ export class SharedLogins implements AccountStore {
     if (version === undefined) return;
     if (version !== null && version === this.#version && this.#stamp === local.stamp()) return;
     await local.lock.run(() => this.#exchange());
-    this.#problem = undefined;
   }
 
   /** The caller holds the lock of this node. */
@@ -213,12 +205,6 @@ export class SharedLogins implements AccountStore {
       (client) => PUT.run(client, this.#keys, [String(TTL_MS), ...changes.flat()]),
       () => undefined,
     );
-  }
-
-  #tell(problem: string): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#options.onProblem(problem);
   }
 }
 
