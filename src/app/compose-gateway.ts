@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
+import type { WatchForwarded } from "../cluster/turns/serve-turn.ts";
 import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { openHome } from "../config/home.ts";
 import type { Limits } from "../config/settings.ts";
@@ -14,7 +15,7 @@ import { newHopId } from "../core/http/hops.ts";
 import type { HubAnswers } from "../core/hub/hub-answers.ts";
 import { OwnerPrompts } from "../core/owner-prompts.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Principal, Turn } from "../core/turn.ts";
+import type { Principal } from "../core/turn.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import type { FaceContext } from "../faces/shared/face-module.ts";
 import { createImageLoader } from "../media/image-loader.ts";
@@ -252,7 +253,7 @@ async function compose(
     nodeTag: cluster?.tag,
   });
   onClose(() => engine.close());
-  const watch = (requestId: string, turn: Turn) => usage.beginForwarded(requestId, turn);
+  const watch: WatchForwarded = (...given) => usage.beginForwarded(...given);
   const sharing = { ...engine, ...(shared && { settled: shared.settled }) };
   const joined = (await cluster?.join({ engine: sharing, route: drivers.route, watch })) ?? engine;
   const named = withModelNames(joined, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });

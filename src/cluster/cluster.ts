@@ -13,6 +13,7 @@ import { QuestionRelay } from "./question-relay.ts";
 import { Packing } from "./redis/packing.ts";
 import { openRedisLink, type RedisLink } from "./redis/redis-link.ts";
 import { ForwardCounts } from "./turns/forward-counts.ts";
+import { ForwardedMeters, type LateUsage } from "./turns/late-usage.ts";
 import { serveTurns, type WatchForwarded } from "./turns/serve-turn.ts";
 import { decodeTurn, type EncodedTurn } from "./turns/turn-message.ts";
 import { withForwarding } from "./turns/with-forwarding.ts";
@@ -86,6 +87,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const keys = new ClusterKeys(options.secret);
   const link = await openRedisLink({ url: options.redis, log, askMs: options.redisMs });
   const counts = new ForwardCounts();
+  const meters = new ForwardedMeters();
   const membership = new Membership({ ...options, link, keys, onJoined: (node) => void greet(node) });
   const client = new InternalClient(keys, membership.now);
   const questions = new QuestionRelay(membership, client);
@@ -109,6 +111,12 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     }
   };
 
+  /** A gateway that is gone has no use for it. */
+  const tellLate = async (tag: string, late: LateUsage) => {
+    const receiver = await membership.find(tag);
+    if (receiver) await client.ask(receiver, "late", late).catch(() => {});
+  };
+
   try {
     await membership.look();
   } catch (error) {
@@ -126,7 +134,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     },
     questions,
     async join({ engine, watch, route }) {
-      const serveTurn = serveTurns(engine, watch, () => counts.add("served"));
+      const serveTurn = serveTurns({ engine, watch, onServed: () => counts.add("served"), tellLate });
       const at = advertise === undefined ? undefined : new URL(advertise);
       listener = await listenInternally({
         host: at && !isLoopbackHost(at.hostname) ? undefined : LOOPBACK,
@@ -139,6 +147,9 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
           ping: async (exchange) => exchange.send({ tag: membership.tag }),
           turn: (...given) => link.serveRequest(() => serveTurn(...given)),
           answer: questions.handler,
+          async late(exchange) {
+            for await (const message of exchange.messages()) meters.correct(message as LateUsage);
+          },
           async refuse(exchange) {
             for await (const message of exchange.messages()) {
               const { turn, keepsRun } = message as { readonly turn: EncodedTurn; readonly keepsRun: boolean };
@@ -155,7 +166,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         forwarded: counts.all.forwarded,
         served: counts.all.served,
       }));
-      const forwarding = withForwarding(engine, { targets: membership, client, counts, route, log });
+      const forwarding = withForwarding(engine, { targets: membership, client, counts, meters, route, log });
       return {
         ...forwarding,
         run(turn, context) {

@@ -16,6 +16,8 @@ export interface RunMeter {
    * the answer fails with that error. Absent: nothing limits the answer, and it costs nothing.
    */
   grow?: ((inputTokens: number, outputTokens: number) => void) | undefined;
+  /** Called after the end, if the upstream reports the usage late: how much it differs from what was told before. */
+  corrected?(difference: Usage): void;
   /** Called before a run is opened for the request. Absent: runs are not watched. */
   opens?(): RunWatch;
   /** Called when the request goes on with a run that has waited. */

@@ -4,7 +4,14 @@ import type { Turn } from "../../core/turn.ts";
 import { within } from "../../core/within.ts";
 import type { InternalAddress, InternalClient } from "../internal/internal-client.ts";
 import { connectionLost, type InternalExchange } from "../internal/internal-exchange.ts";
-import { decodeError, encodeTurn, type FromHome, type ToHome } from "./turn-message.ts";
+import {
+  decodeError,
+  type EncodedContext,
+  encodeTurn,
+  type FromHome,
+  questionIn,
+  type ToHome,
+} from "./turn-message.ts";
 
 /** How long the home node may take to tell what a cancelled run has used. */
 const LAST_WORDS_MS = 2000;
@@ -24,10 +31,11 @@ export async function* forwardTurn(
   home: InternalAddress,
   turn: Turn,
   context: RequestContext,
-  silenceMs = SILENCE_MS,
+  { late, silenceMs = SILENCE_MS }: { readonly late?: EncodedContext["late"]; readonly silenceMs?: number } = {},
 ): AsyncGenerator<readonly TurnEvent[], void> {
   const { signal } = context;
-  const exchange = await client.open(home, "turn", encodeRequest(turn, context), signal).catch((error: unknown) => {
+  const request = encodeRequest(turn, context, late);
+  const exchange = await client.open(home, "turn", request, signal).catch((error: unknown) => {
     if (signal.aborted) throw error;
     throw new NotForwarded("unreachable", { cause: error });
   });
@@ -55,7 +63,7 @@ export async function* forwardTurn(
         hear(value, context, exchange);
         continue;
       }
-      let { events } = value;
+      let events = turn.showsActivity ? value.events.map((event) => withAnswer(event, exchange)) : value.events;
       if (notices !== undefined) {
         notices = [...notices, ...events];
         if (notices.every(({ type }) => type === "notice")) continue;
@@ -129,7 +137,21 @@ function hear(message: Told, context: RequestContext, exchange: InternalExchange
   }
 }
 
-const encodeRequest = (turn: Turn, { requestId, tools, hops, trace, elicit, observer }: RequestContext): ToHome => ({
+/** Returns the event with a question that can be answered, if it has one. */
+function withAnswer(event: TurnEvent, exchange: InternalExchange): TurnEvent {
+  const question = questionIn(event);
+  if (!question) return event;
+  const { id } = question;
+  const answer = (optionId: string | undefined) =>
+    void exchange.send({ type: "chosen", id, optionId } satisfies ToHome).catch(() => {});
+  return { type: "activity", activity: { ...question, answer } };
+}
+
+const encodeRequest = (
+  turn: Turn,
+  { requestId, tools, hops, trace, elicit, observer }: RequestContext,
+  late: EncodedContext["late"],
+): ToHome => ({
   type: "turn",
   turn: encodeTurn(turn),
   context: {
@@ -139,6 +161,7 @@ const encodeRequest = (turn: Turn, { requestId, tools, hops, trace, elicit, obse
     trace: trace?.(),
     canAsk: elicit !== undefined,
     wantsAnswer: observer?.answered !== undefined,
+    late,
   },
 });
 

@@ -1,14 +1,23 @@
+import type { Question } from "../../core/activity.ts";
 import type { RequestContext } from "../../core/driver.ts";
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import type { TurnEvent } from "../../core/events.ts";
+import type { TurnEvent, Usage } from "../../core/events.ts";
 import type { Elicit, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
 import type { RunMeter } from "../../core/run-meter.ts";
 import type { RunObserver } from "../../core/run-observer.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { InternalExchange } from "../internal/internal-exchange.ts";
 import type { InternalHandler } from "../internal/internal-listener.ts";
-import { decodeTurn, type EncodedContext, encodeError, type FromHome, type ToHome } from "./turn-message.ts";
+import type { LateUsage } from "./late-usage.ts";
+import {
+  decodeTurn,
+  type EncodedContext,
+  encodeError,
+  type FromHome,
+  questionIn,
+  type ToHome,
+} from "./turn-message.ts";
 
 /**
  * How long the messages after the first event gather, so that the hop is paid per frame and not per token. A reader does not
@@ -27,18 +36,29 @@ interface ForwardedRuns {
   end(): void;
 }
 
-export type WatchForwarded = (requestId: string, turn: Turn) => ForwardedRuns;
+/** `onCorrected` gets usage that the upstream has reported after it was told. */
+export type WatchForwarded = (requestId: string, turn: Turn, onCorrected: (difference: Usage) => void) => ForwardedRuns;
+
+interface ServeOptions {
+  readonly engine: Engine;
+  readonly watch: WatchForwarded;
+  readonly onServed: () => void;
+  /** Tells another gateway of usage that was reported late. */
+  readonly tellLate: (tag: string, late: LateUsage) => void;
+  readonly aliveMs?: number;
+}
 
 /** Returns the handler of turns that other gateways forward to this one, the home node of the turn's run. */
 export const serveTurns =
-  (engine: Engine, watch: WatchForwarded, onServed: () => void, aliveMs = ALIVE_MS): InternalHandler =>
+  ({ engine, watch, onServed, tellLate, aliveMs = ALIVE_MS }: ServeOptions): InternalHandler =>
   async (exchange) => {
     const messages = exchange.messages();
     const first = (await messages.next()).value as ToHome | undefined;
     if (first?.type !== "turn") throw new ExcursorError("upstream-protocol", "A forwarded request has no turn.");
     onServed();
     const turn = decodeTurn(first.turn);
-    const runs = watch(first.context.requestId, turn);
+    const { requestId, late } = first.context;
+    const runs = watch(requestId, turn, (difference) => late && tellLate(late.tag, { id: late.id, difference }));
     const request = new ForwardedRequest(exchange, first.context, runs);
     void request.listen(messages);
     const alive = setInterval(() => void request.sayAlive(), aliveMs).unref();
@@ -61,6 +81,8 @@ class ForwardedRequest {
   readonly #exchange: InternalExchange;
   readonly #canceled = new AbortController();
   readonly #questions = new Map<number, (answer: ElicitationAnswer) => void>();
+  /** Questions of agents that were passed on, by id. */
+  readonly #choices = new Map<string, Question>();
   readonly #outbox: FromHome[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** The last frame that was sent; pending while the other gateway reads slowly. */
@@ -90,6 +112,7 @@ class ForwardedRequest {
       for await (const message of messages as AsyncIterable<ToHome>) {
         if (message.type === "cancel") this.#canceled.abort();
         if (message.type === "elicited") this.#questions.get(message.id)?.(message.answer);
+        if (message.type === "chosen") this.#choices.get(message.id)?.answer(message.optionId);
       }
     } catch {
       this.#canceled.abort();
@@ -104,6 +127,10 @@ class ForwardedRequest {
 
   /** Passes a batch of the answer on. The first goes out at once. Waits while the other gateway reads slowly. */
   async pass(events: readonly TurnEvent[]): Promise<void> {
+    for (const event of events) {
+      const question = questionIn(event);
+      if (question) this.#choices.set(question.id, question);
+    }
     const last = this.#outbox.at(-1);
     const gathered = last?.type === "events" ? [...last.events, ...events] : events;
     if (last?.type === "events") this.#outbox.pop();

@@ -1,3 +1,4 @@
+import type { Question } from "../../core/activity.ts";
 import type { RequestContext } from "../../core/driver.ts";
 import type { LossReason } from "../../core/engine/call-log.ts";
 import { type ErrorDetails, type ErrorKind, ExcursorError } from "../../core/errors.ts";
@@ -14,7 +15,9 @@ export type ToHome =
   | { readonly type: "turn"; readonly turn: EncodedTurn; readonly context: EncodedContext }
   /** The client is gone, or the answer has reached a limit. */
   | { readonly type: "cancel" }
-  | { readonly type: "elicited"; readonly id: number; readonly answer: ElicitationAnswer };
+  | { readonly type: "elicited"; readonly id: number; readonly answer: ElicitationAnswer }
+  /** The user has answered a question of an agent, by its id. */
+  | { readonly type: "chosen"; readonly id: string; readonly optionId?: string | undefined };
 
 /** What the home node sends back, in lists. */
 export type FromHome =
@@ -35,7 +38,13 @@ export interface EncodedContext extends Pick<RequestContext, "requestId" | "tool
   readonly trace?: TraceContext | undefined;
   readonly canAsk: boolean;
   readonly wantsAnswer: boolean;
+  /** Where usage that is reported late is told: the tag of the receiving gateway, and its id of the turn. */
+  readonly late?: { readonly tag: string; readonly id: number } | undefined;
 }
+
+/** Returns the question in an event, if it has one. Its `answer` does not travel. */
+export const questionIn = (event: TurnEvent): Question | undefined =>
+  event.type === "activity" && event.activity.type === "question" ? event.activity : undefined;
 
 /** A turn as JSON: images as base64, the token in the clear. It travels encrypted only, and is never logged. */
 export type EncodedTurn = Omit<Turn, "principal" | "messages"> & {

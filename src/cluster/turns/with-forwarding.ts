@@ -9,6 +9,7 @@ import type { Log } from "../../observe/log.ts";
 import type { InternalAddress, InternalClient } from "../internal/internal-client.ts";
 import type { ForwardCounts } from "./forward-counts.ts";
 import { forwardTurn, NotForwarded } from "./forward-turn.ts";
+import type { ForwardedMeters } from "./late-usage.ts";
 import { encodeTurn } from "./turn-message.ts";
 
 /** The gateways that a turn can be forwarded to. */
@@ -26,6 +27,7 @@ export interface ForwardingOptions {
   readonly targets: ForwardTargets;
   readonly client: InternalClient;
   readonly counts: ForwardCounts;
+  readonly meters: ForwardedMeters;
   /** Returns the name of the driver that answers for a model. */
   readonly route: (model: string) => string | undefined;
   readonly log: Log;
@@ -42,8 +44,7 @@ export function withForwarding(engine: Engine, options: ForwardingOptions): Engi
     ...engine,
     run(turn, context) {
       const tag = tagOf(answeredCall(turn.messages) ?? "");
-      // Questions in activities are answered by calls of functions, which do not travel.
-      if (tag === targets.tag || turn.showsActivity) return engine.run(turn, context);
+      if (tag === targets.tag) return engine.run(turn, context);
       if (tag === undefined && !targets.isDraining) return engine.run(turn, context);
       return forwardOrRun(engine, tag, turn, context, options);
     },
@@ -57,7 +58,7 @@ async function* forwardOrRun(
   context: RequestContext,
   options: ForwardingOptions,
 ): AsyncGenerator<readonly TurnEvent[], void> {
-  const { targets, client, counts, log } = options;
+  const { targets, client, counts, meters, log } = options;
   const home = tag === undefined ? undefined : await targets.find(tag);
   const target = home ?? (targets.isDraining ? targets.pickOther() : undefined);
   if (!target) {
@@ -67,7 +68,8 @@ async function* forwardOrRun(
   }
   await checkLimits(turn, context, target, options);
   try {
-    yield* forwardTurn(client, target, turn, context);
+    const late = context.meter && { tag: targets.tag, id: meters.keep(context.meter) };
+    yield* forwardTurn(client, target, turn, context, { late });
     counts.add("forwarded");
   } catch (error) {
     if (!(error instanceof NotForwarded) || context.signal.aborted) {

@@ -42,6 +42,8 @@ export interface RecordingParts extends RunParts {
   readonly keepsAnswer: boolean;
   /** Returns the name of a driver for people, by the name that the engine routes to. */
   readonly driverName: (route: string) => string;
+  /** Another gateway has the record of the request. It is told of usage that the upstream reports late. */
+  readonly onCorrected?: (difference: Usage) => void;
 }
 
 /** Gathers what happens in one request. The engine tells it of phases and tokens, never of single events. */
@@ -209,6 +211,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   }
 
   corrected(difference: Usage): void {
+    this.#parts.onCorrected?.(difference);
     const isExact = this.#counted <= 1;
     const sum = this.#usage ? addUsage(this.#usage, difference) : difference;
     this.#usage = { ...sum, isEstimate: !isExact };

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { CallEntry, HubCallEntry } from "../../core/engine/call-log.ts";
+import type { Usage } from "../../core/events.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { RunMeter } from "../../core/run-meter.ts";
 import type { RunObserver } from "../../core/run-observer.ts";
@@ -81,10 +82,10 @@ export class UsageRecorder {
 
   /**
    * Begins to watch the runs of a request that another gateway of the cluster has forwarded. That one records the request
-   * and holds it to limits; only the runs are recorded here.
+   * and holds it to limits; only the runs are recorded here. `onCorrected` gets usage that the upstream reports after the end.
    */
-  beginForwarded(id: string, turn: Turn): ForwardedRecording {
-    const parts = { ...this.#parts, reserve: undefined };
+  beginForwarded(id: string, turn: Turn, onCorrected: (difference: Usage) => void): ForwardedRecording {
+    const parts = { ...this.#parts, reserve: undefined, onCorrected };
     const recording = new RequestRecording(id, performance.now(), this.#wallClock(), parts);
     recording.asks(turn);
     return {

@@ -41,7 +41,7 @@ const SILENCE_MS = 50;
 describe("a home node that falls silent", () => {
   it("before the first event: the turn can be answered elsewhere", async () => {
     const { client, home } = await openHome(freeze);
-    const answer = forwardTurn(client, home, aTurn(), context, SILENCE_MS);
+    const answer = forwardTurn(client, home, aTurn(), context, { silenceMs: SILENCE_MS });
     await expect(answer.next()).rejects.toBeInstanceOf(NotForwarded);
   });
 
@@ -50,7 +50,7 @@ describe("a home node that falls silent", () => {
       await exchange.send([{ type: "events", events: [text("some")] }]);
       await freeze();
     });
-    const answer = forwardTurn(client, home, aTurn(), context, SILENCE_MS);
+    const answer = forwardTurn(client, home, aTurn(), context, { silenceMs: SILENCE_MS });
     expect((await answer.next()).value).toEqual([text("some")]);
     await expect(answer.next()).rejects.toMatchObject({ code: "cluster_connection_lost", retryable: false });
   });
@@ -67,7 +67,10 @@ it("a home node whose model is silent says that it is alive, until the answer is
     observer: { phase: () => {} },
     end: () => {},
   });
-  const { client, home } = await openHome(serveTurns({ run } as Partial<Engine> as Engine, watch, () => {}, 5));
+  const engine = { run } as Partial<Engine> as Engine;
+  const { client, home } = await openHome(
+    serveTurns({ engine, watch, onServed: () => {}, tellLate: () => expect.unreachable(), aliveMs: 5 }),
+  );
   const exchange = await client.open(home, "turn", {
     type: "turn",
     turn: encodeTurn(aTurn()),
