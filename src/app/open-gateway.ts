@@ -60,6 +60,8 @@ export interface RunningGateway {
   readonly cursorUrl: string | undefined;
   /** The listener for Ollama's clients without a key, if there is one. */
   readonly ollamaUrl: string | undefined;
+  /** The name in the cluster, if there is one. */
+  readonly node: string | undefined;
   readonly port: number;
   readonly key: Secret;
   readonly log: Log;
@@ -269,6 +271,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       bridgeUrl: bridge?.url,
       cursorUrl: cursor?.url,
       ollamaUrl: ollama?.url,
+      node: parts.cluster?.view().node,
       url: gateway.url,
       port: gateway.port,
       key,

@@ -169,7 +169,8 @@ describe.skipIf(!hasRedis)("a wrong setting", () => {
         NODE_OPTIONS: `--import ${resolve("test/cli/support/an-hour-ahead.ts")}`,
       },
     });
-    const { url } = JSON.parse(await firstLine()) as { readonly url: string };
+    const { url, node } = JSON.parse(await firstLine()) as { readonly url: string; readonly node: string };
+    expect(node).toBe("ahead");
     expect(output.stderr).toMatch(/clock of this machine and that of cluster\.redis are 3600 s apart/);
     const { nodes } = await listNodes(new Secret(redis.url));
     expect(nodes.map(({ name, clockAheadMs }) => [name, Math.round(clockAheadMs / 60_000)])).toEqual([

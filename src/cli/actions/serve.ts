@@ -50,7 +50,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
     },
   });
   running = gateway;
-  const { url, port, log, bridgeUrl, cursorUrl, ollamaUrl } = gateway;
+  const { url, port, log, bridgeUrl, cursorUrl, ollamaUrl, node } = gateway;
   const captureFile = gateway.capture?.file;
   exitOnBug(gateway, log);
   redirectConsole(log);
@@ -74,7 +74,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   };
   process.stdout.write(
     json
-      ? `${JSON.stringify({ ...facts, bridgeUrl, cursorUrl, ollamaUrl, captureFile })}\n`
+      ? `${JSON.stringify({ ...facts, bridgeUrl, cursorUrl, ollamaUrl, node, captureFile })}\n`
       : [
           `ready ${url}`,
           bridgeUrl && `bridge ${bridgeUrl}`,
@@ -92,7 +92,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
     log.warn({}, "No Cursor account is signed in. Cursor's models only answer requests that send a Cursor token.");
   if (!json) {
     const here = urlOf(loaded.values.host, port);
-    const steps = nextSteps({ url: here, isDemo: demo, keyOrigin: loaded.origins.get("key"), bridgeUrl });
+    const steps = nextSteps({ url: here, isDemo: demo, keyOrigin: loaded.origins.get("key"), bridgeUrl, node });
     process.stderr.write(steps + (gateway.isSignedIn ? "" : signInFirst));
   }
 
@@ -138,14 +138,19 @@ const bridgeSteps = (bridgeUrl: string): string => `  bridge     ${bridgeUrl}
   its key    ${COMMAND} key --bridge
 `;
 
+const clusterSteps = (node: string): string =>
+  `  cluster    this gateway is ${node}   (list all with: ${COMMAND} nodes --redis URL)
+`;
+
 interface ReadyFacts {
   readonly url: string;
   readonly isDemo: boolean;
   readonly keyOrigin: string | undefined;
   readonly bridgeUrl: string | undefined;
+  readonly node: string | undefined;
 }
 
-function nextSteps({ url, isDemo, keyOrigin, bridgeUrl }: ReadyFacts): string {
+function nextSteps({ url, isDemo, keyOrigin, bridgeUrl, node }: ReadyFacts): string {
   const { hint, value, setUp } = keyHint(keyOrigin);
   return `
 The gateway is ready${isDemo ? ". The simulator answers; script it in the prompt: @sim say hello" : "."}
@@ -153,7 +158,7 @@ The gateway is ready${isDemo ? ". The simulator answers; script it in the prompt
   base URL   ${url}/v1
   API key    ${hint}
   dashboard  ${url}/ui   (sign in with: ${COMMAND} ui)
-${bridgeUrl === undefined ? "" : bridgeSteps(bridgeUrl)}
+${bridgeUrl === undefined ? "" : bridgeSteps(bridgeUrl)}${node === undefined ? "" : clusterSteps(node)}
 Try it:
 
 ${setUp}  curl ${url}/v1/chat/completions -H "authorization: Bearer ${value}" \\
