@@ -117,14 +117,16 @@ const HUB_RIGHT = { hubMissing: 0, hubDoubled: 0 };
 
 /** Fails if the kills have hit no run: then nothing is proven. */
 function expectHits({ replays, sentAgain }: Awaited<ReturnType<typeof play>>, { kills }: Troubles): void {
-  expect(replays).toBeGreaterThan(kills);
+  expect(replays).toBeGreaterThan(5 * kills);
   expect(sentAgain).toBeGreaterThan(0);
 }
 
 describe.skipIf(!hasBalancer)(`${TASKS} tasks of ${TOOLS} tools at once, over three gateways`, () => {
   it("complete without a call twice", async () => {
-    const figures = await play("calm", await setUp());
-    expect(figures).toEqual({ ...NOTHING_WRONG, ...HUB_RIGHT, replays: 0, sentAgain: 0 });
+    const { replays, ...figures } = await play("calm", await setUp());
+    expect(figures).toEqual({ ...NOTHING_WRONG, ...HUB_RIGHT, sentAgain: 0 });
+    // A gateway without CPU for seconds counts as gone.
+    expect(replays).toBeLessThanOrEqual(TASKS / 20);
   });
 
   it("complete while gateways are killed at random moments", async () => {
