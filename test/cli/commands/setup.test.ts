@@ -58,6 +58,7 @@ describe("excursor setup, without a terminal", () => {
     const [before, config] = [files(), claude()];
     const setup = await run("setup", "--yes", "--demo", "--no-service");
     expect(setup.stderr).toContain("Hello from the simulator.");
+    expect(setup.stderr).toMatch(/Done\. .* serve --demo` starts it again\.\n$/);
     expect(setup.code).toBe(0);
     expect(claude()).toContain(url);
 

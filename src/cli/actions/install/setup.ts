@@ -50,9 +50,13 @@ export async function runSetup(flags: SetupFlags): Promise<void> {
       const { runUi } = await import("../ui.ts");
       await tryStep(() => runUi({ open: true, json: false }));
     }
-    say(`\nReady. Base URL ${address.url}/v1, API key: ${command} key. More: ${command} --help\n`);
-    if (!own || flags.yes) return;
     const again = `${command} serve${isDemo ? " --demo" : ""}`;
+    if (own && flags.yes) {
+      say(`\nDone. The gateway was only started for this; \`${again}\` starts it again.\n`);
+      return;
+    }
+    say(`\nReady. Base URL ${address.url}/v1, API key: ${command} key. More: ${command} --help\n`);
+    if (!own) return;
     say(`The gateway runs in this terminal. Ctrl-C stops it; \`${again}\` starts it again.\n`);
     await nextSignal();
   } finally {
