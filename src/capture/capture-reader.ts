@@ -4,7 +4,6 @@ import {
   callAt,
   countFrames,
   decodeFrames,
-  decodeHeader,
   decodeRecord,
   FIRST_LINE,
   HEADER_BYTES,
@@ -13,6 +12,8 @@ import {
   isMessageAt,
   lengthAt,
   READABLE_LINES,
+  timeAt,
+  typeAt,
 } from "./record-format.ts";
 import type { CaptureRecord } from "./records.ts";
 
@@ -31,8 +32,11 @@ export interface StoredRecord {
   /** Of the content. */
   readonly length: number;
   readonly offset: number;
-  /** Undefined if the content is damaged. The bytes hold until the next record is read. */
-  read(): CaptureRecord | undefined;
+  /**
+   * Undefined if the content is damaged. The bytes hold until the next record is read. Without `wantsHeaders`, there are
+   * none.
+   */
+  read(wantsHeaders?: boolean): CaptureRecord | undefined;
 }
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -50,7 +54,9 @@ export async function* readCapture(file: string, offset = 0): AsyncGenerator<Sto
     if (next.done) return next.value;
     const { bytes, view, start, end } = next.value;
     for (let at = 0; at < end; at += HEADER_BYTES + lengthAt(view, at)) {
-      for (const stored of storedAt(bytes, at, start)) if (stored.offset >= offset) yield stored;
+      const record = new RecordInPart(bytes, view, at, start);
+      if (!isFramesAt(view, at)) yield record;
+      else for (const message of record.messages()) if (message.offset >= offset) yield message;
     }
   }
 }
@@ -68,9 +74,12 @@ export async function scanCapture(
   onRecord: (stored: StoredRecord) => void,
   { offset = 0, wantsMessage = () => true }: ScanOptions = {},
 ): Promise<CaptureTail> {
-  const wants = (view: DataView, at: number): boolean => {
-    if (isMessageAt(view, at)) return wantsMessage(callAt(view, at));
-    if (!isFramesAt(view, at)) return true;
+  const tell: Visit = (bytes, view, at, start) => {
+    const record = new RecordInPart(bytes, view, at, start);
+    if (!isFramesAt(view, at)) onRecord(record);
+    else if (wantsFrames(view, at)) for (const message of record.messages()) onRecord(message);
+  };
+  const wantsFrames = (view: DataView, at: number): boolean => {
     const from = at + HEADER_BYTES;
     let isWanted = false;
     for (let left = countFrames(view, from, from + lengthAt(view, at)); left > 0; left--) {
@@ -78,9 +87,7 @@ export async function scanCapture(
     }
     return isWanted;
   };
-  const parts = readParts(file, offset, (bytes, view, at, start) => {
-    if (wants(view, at)) for (const stored of storedAt(bytes, at, start)) onRecord(stored);
-  });
+  const parts = readParts(file, offset, tell, wantsMessage);
   for (;;) {
     const next = await parts.next();
     if (next.done) return next.value;
@@ -104,19 +111,51 @@ async function recordAt(file: string, offset: number): Promise<number> {
   }
 }
 
-function storedAt(bytes: Buffer, at: number, start: number): readonly StoredRecord[] {
-  const header = decodeHeader(bytes.subarray(at, at + HEADER_BYTES));
-  if (!header) throw new ExcursorError("internal", "A record was read that is none.");
-  const { type, call, at: time, length } = header;
-  const payload = bytes.subarray(at + HEADER_BYTES, at + HEADER_BYTES + length);
-  const place = { call, at: time, length, offset: start + at };
-  if (type !== "frames") return [{ type, ...place, read: () => decodeRecord(header, payload) }];
-  const frames = decodeFrames(header, payload);
-  if (!frames) return [{ type: "message", ...place, read: () => undefined }];
-  return frames.map(({ start: from, message }) => {
-    const offset = from === 0 ? place.offset : place.offset + HEADER_BYTES + from;
-    return { type: "message", call, at: time, length: message.bytes.length, offset, read: () => message };
-  });
+/** A record at a place of a part, with nothing decoded that was not asked for: there may be many. */
+class RecordInPart implements StoredRecord {
+  readonly type: CaptureRecord["type"];
+  readonly call: number;
+  readonly length: number;
+  readonly offset: number;
+  readonly #bytes: Buffer;
+  readonly #view: DataView;
+  readonly #at: number;
+
+  constructor(bytes: Buffer, view: DataView, at: number, start: number) {
+    this.type = typeAt(view, at);
+    this.call = callAt(view, at);
+    this.length = lengthAt(view, at);
+    this.offset = start + at;
+    this.#bytes = bytes;
+    this.#view = view;
+    this.#at = at;
+  }
+
+  get at(): number {
+    return timeAt(this.#view, this.#at);
+  }
+
+  read(wantsHeaders = true): CaptureRecord | undefined {
+    return decodeRecord(this.#view, this.#at, this.#payload, wantsHeaders);
+  }
+
+  /** The messages, if it is one of frames. */
+  messages(): readonly StoredRecord[] {
+    const frames = decodeFrames(this.#view, this.#at, this.#payload);
+    // Damaged, and so one message that cannot be read.
+    if (!frames) return [this];
+    return frames.map(({ start, message }) => ({
+      ...message,
+      length: message.bytes.length,
+      offset: start === 0 ? this.offset : this.offset + HEADER_BYTES + start,
+      read: () => message,
+    }));
+  }
+
+  get #payload(): Buffer {
+    const from = this.#at + HEADER_BYTES;
+    return this.#bytes.subarray(from, from + this.length);
+  }
 }
 
 /** Whole records: the first `end` bytes, which are overwritten by the next part. */
@@ -128,10 +167,17 @@ interface Part {
   readonly end: number;
 }
 
+const wantsNone = (_call: number): boolean => false;
+
 /** Called for each record at its place in `bytes`, of which the first is at `start` in the file. */
 type Visit = (bytes: Buffer, view: DataView, at: number, start: number) => void;
 
-async function* readParts(file: string, offset: number, visit?: Visit): AsyncGenerator<Part, CaptureTail> {
+async function* readParts(
+  file: string,
+  offset: number,
+  visit: Visit = () => {},
+  wantsMessage = wantsNone,
+): AsyncGenerator<Part, CaptureTail> {
   const handle = await openCapture(file);
   try {
     let bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
@@ -142,18 +188,7 @@ async function* readParts(file: string, offset: number, visit?: Visit): AsyncGen
     for (;;) {
       const { bytesRead } = await handle.read(bytes, held, bytes.length - held, start + held);
       held += bytesRead;
-      let end = 0;
-      let needed = HEADER_BYTES;
-      let isDamaged = false;
-      while (end + HEADER_BYTES <= held) {
-        const length = lengthAt(view, end);
-        isDamaged = !isHeaderAt(view, end) || length > MAX_PAYLOAD_BYTES;
-        needed = HEADER_BYTES + length;
-        if (isDamaged || end + needed > held) break;
-        visit?.(bytes, view, end, start);
-        end += needed;
-        needed = HEADER_BYTES;
-      }
+      const { end, needed, isDamaged } = walkRecords(view, held, wantsMessage, (at) => visit(bytes, view, at, start));
       if (end > 0) yield { bytes, view, start, end };
       const at = start + end;
       if (isDamaged) return { type: "damaged", offset: at };
@@ -171,6 +206,25 @@ async function* readParts(file: string, offset: number, visit?: Visit): AsyncGen
   } finally {
     await handle.close();
   }
+}
+
+/** Visits the whole records of a part. Returns where they end, and how many bytes the next one has as far as is known. */
+function walkRecords(
+  view: DataView,
+  held: number,
+  wantsMessage: (call: number) => boolean,
+  visit: (at: number) => void,
+) {
+  let end = 0;
+  while (end + HEADER_BYTES <= held) {
+    const length = lengthAt(view, end);
+    const needed = HEADER_BYTES + length;
+    if (!isHeaderAt(view, end) || length > MAX_PAYLOAD_BYTES) return { end, needed, isDamaged: true };
+    if (end + needed > held) return { end, needed, isDamaged: false };
+    if (!isMessageAt(view, end) || wantsMessage(callAt(view, end))) visit(end);
+    end += needed;
+  }
+  return { end, needed: HEADER_BYTES, isDamaged: false };
 }
 
 async function openCapture(file: string): Promise<FileHandle> {

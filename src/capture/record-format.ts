@@ -16,7 +16,8 @@ import type { CapturedMessage, CaptureRecord } from "./records.ts";
  * 20 checksum  CRC-32 of the payload
  * ```
  *
- * Frames are messages that came together, each in its envelope as on the wire, uncompressed. Version 1 has no such record.
+ * Calls and responses are a line of JSON, and their headers another one. Frames are messages that came together, each in
+ * its envelope as on the wire, uncompressed. Version 1 has no frames, and headers in the first line.
  */
 export const FIRST_LINE = "excursor-capture 2\n";
 export const READABLE_LINES: readonly string[] = [FIRST_LINE, "excursor-capture 1\n"];
@@ -24,9 +25,13 @@ export const HEADER_BYTES = 24;
 const MARK = 0xec;
 
 const TYPES = { call: 1, response: 2, message: 3, end: 4, note: 5, frames: 6 } as const;
-const NAMES = Object.fromEntries(Object.entries(TYPES).map(([name, number]) => [number, name])) as Readonly<
-  Record<number, keyof typeof TYPES | undefined>
->;
+/** The first two bytes of each type. */
+const FIRST_OF = {
+  call: MARK | (TYPES.call << 8),
+  message: MARK | (TYPES.message << 8),
+  frames: MARK | (TYPES.frames << 8),
+} as const;
+const NAMES: readonly (CaptureRecord["type"] | undefined)[] = [undefined, "call", "response", "message", "end", "note"];
 const FORMS = ["frame", "event", "body"] as const;
 const RECEIVED = 0x80;
 const COMPRESSED = 0x40;
@@ -39,17 +44,6 @@ export interface FramesRecord {
   readonly at: number;
   readonly direction: CapturedMessage["direction"];
   readonly bytes: Uint8Array;
-}
-
-/** A record without its payload. */
-export interface RecordHeader {
-  readonly type: keyof typeof TYPES;
-  readonly detail: number;
-  readonly flags: number;
-  readonly call: number;
-  readonly at: number;
-  readonly length: number;
-  readonly checksum: number;
 }
 
 export function encodeRecord(record: CaptureRecord | FramesRecord): readonly [Buffer, Uint8Array] {
@@ -81,56 +75,63 @@ function payloadOf(record: CaptureRecord | FramesRecord): Uint8Array {
       return Buffer.from(JSON.stringify(record.note));
     case "end":
       return Buffer.from(JSON.stringify(record.end));
-    default:
-      return Buffer.from(JSON.stringify(record.head));
+    default: {
+      const { headers, ...rest } = record.head;
+      return Buffer.from(`${JSON.stringify(rest)}\n${JSON.stringify(headers)}`);
+    }
   }
 }
 
-/** These read a record's header at a place, without making an object of it. */
+/** These read a record's header at a place, without making an object of it. The first two bytes are read at once. */
 export const isHeaderAt = (view: DataView, at: number): boolean => {
-  const type = view.getUint8(at + 1);
-  return view.getUint8(at) === MARK && type >= TYPES.call && type <= TYPES.frames;
+  const first = view.getUint16(at, true);
+  return (first & 0xff) === MARK && first >= FIRST_OF.call && first <= FIRST_OF.frames;
 };
-export const isMessageAt = (view: DataView, at: number): boolean => view.getUint8(at + 1) === TYPES.message;
-export const isFramesAt = (view: DataView, at: number): boolean => view.getUint8(at + 1) === TYPES.frames;
+export const isMessageAt = (view: DataView, at: number): boolean => view.getUint16(at, true) === FIRST_OF.message;
+export const isFramesAt = (view: DataView, at: number): boolean => view.getUint16(at, true) === FIRST_OF.frames;
 export const callAt = (view: DataView, at: number): number => view.getUint32(at + 4, true);
+/** Frames are messages. */
+export const typeAt = (view: DataView, at: number): CaptureRecord["type"] => NAMES[view.getUint8(at + 1)] ?? "message";
+export const timeAt = (view: DataView, at: number): number => view.getFloat64(at + 8, true);
 export const lengthAt = (view: DataView, at: number): number => view.getUint32(at + 16, true);
 
-/** Undefined if these bytes are no header. */
-export function decodeHeader(bytes: Buffer): RecordHeader | undefined {
-  const type = NAMES[bytes[1] ?? 0];
-  if (bytes[0] !== MARK || type === undefined) return undefined;
-  return {
-    type,
-    detail: bytes[2] ?? 0,
-    flags: bytes[3] ?? 0,
-    call: bytes.readUInt32LE(4),
-    at: bytes.readDoubleLE(8),
-    length: bytes.readUInt32LE(16),
-    checksum: bytes.readUInt32LE(20),
-  };
-}
-
-/** Undefined if the payload is not the one that was written. */
-export function decodeRecord(header: RecordHeader, payload: Buffer): CaptureRecord | undefined {
-  const { type, call, at, detail, flags } = header;
-  if (type === "frames" || !isWhole(header, payload)) return undefined;
-  const place = { call, at };
+/** Undefined if the payload is not the one that was written. Headers take most of the time, and are empty if not wanted. */
+export function decodeRecord(
+  view: DataView,
+  place: number,
+  payload: Buffer,
+  wantsHeaders: boolean,
+): CaptureRecord | undefined {
+  if (isFramesAt(view, place) || !isWhole(view, place, payload)) return undefined;
+  const [type, call, at] = [typeAt(view, place), callAt(view, place), timeAt(view, place)];
   if (type === "message") {
+    const detail = view.getUint8(place + 2);
     const form = FORMS[detail & 0x0f];
     if (form === undefined) return undefined;
-    const wasCompressed = (detail & COMPRESSED) !== 0;
-    return { type, ...place, direction: directionOf(header), form, flags, wasCompressed, bytes: payload };
+    const [flags, wasCompressed] = [view.getUint8(place + 3), (detail & COMPRESSED) !== 0];
+    return { type, call, at, direction: directionAt(view, place), form, flags, wasCompressed, bytes: payload };
   }
-  const value = JSON.parse(payload.toString("utf8"));
-  if (type === "note") return { type, ...place, note: value };
-  return type === "end" ? { type, ...place, end: value } : { type, ...place, head: value };
+  if (type === "note") return { type, call, at, note: parse(payload) };
+  if (type === "end") return { type, call, at, end: parse(payload) };
+  return { type, call, at, head: decodeHead(payload, wantsHeaders) };
 }
 
-const isWhole = ({ checksum }: RecordHeader, payload: Buffer): boolean => crc32(payload) === checksum;
+function decodeHead(payload: Buffer, wantsHeaders: boolean) {
+  const end = payload.indexOf("\n");
+  // Version 1 has one line.
+  if (end === -1) return parse(payload);
+  const head = parse(payload.subarray(0, end));
+  head.headers = wantsHeaders ? parse(payload.subarray(end + 1)) : {};
+  return head;
+}
 
-const directionOf = ({ detail }: RecordHeader): CapturedMessage["direction"] =>
-  detail & RECEIVED ? "received" : "sent";
+const parse = (payload: Buffer) => JSON.parse(payload.toString("utf8"));
+
+const isWhole = (view: DataView, at: number, payload: Buffer): boolean =>
+  crc32(payload) === view.getUint32(at + 20, true);
+
+const directionAt = (view: DataView, at: number): CapturedMessage["direction"] =>
+  view.getUint8(at + 2) & RECEIVED ? "received" : "sent";
 
 /** A message among frames, and where its envelope is in their payload. */
 export interface StoredFrame {
@@ -139,16 +140,16 @@ export interface StoredFrame {
 }
 
 /** Undefined if the payload is not the one that was written. */
-export function decodeFrames(header: RecordHeader, payload: Buffer): readonly StoredFrame[] | undefined {
-  if (!isWhole(header, payload)) return undefined;
-  const { call, at } = header;
-  const place = { type: "message", call, at, direction: directionOf(header), form: "frame" } as const;
+export function decodeFrames(view: DataView, place: number, payload: Buffer): readonly StoredFrame[] | undefined {
+  if (!isWhole(view, place, payload)) return undefined;
+  const [call, at, direction] = [callAt(view, place), timeAt(view, place), directionAt(view, place)];
+  const common = { type: "message", call, at, direction, form: "frame", wasCompressed: false } as const;
   const frames: StoredFrame[] = [];
   for (let start = 0; start + ENVELOPE_BYTES <= payload.length; ) {
     const from = start + ENVELOPE_BYTES;
     const end = from + payload.readUInt32BE(start + 1);
     const bytes = payload.subarray(from, end);
-    frames.push({ start, message: { ...place, flags: payload[start] ?? 0, wasCompressed: false, bytes } });
+    frames.push({ start, message: { ...common, flags: payload[start] ?? 0, bytes } });
     start = end;
   }
   return frames;

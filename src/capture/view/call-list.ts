@@ -41,12 +41,20 @@ export interface CallSummary {
 const RUN_OVER_HTTP1 = /SSE$|\/BidiAppend$/;
 const MAX_TEXTS = 10_000;
 
+/** The headers are read for few calls only. */
+function requestIdIn(stored: StoredRecord): string | undefined {
+  const record = stored.read();
+  return record?.type === "call" ? record.head.headers["x-request-id"] : undefined;
+}
+
 /** Gathers the calls of a capture. Reads the content of messages only if the filter needs it. */
 export class CallList {
   readonly #filter: CaptureFilter;
   readonly #calls = new Map<number, CallSummary>();
   readonly #needsContent: boolean;
+  /** The call of the last message. Messages of one call often follow each other. */
   #last: CallSummary | undefined;
+  #lastCall: number | undefined;
   readonly #texts = new Map<string, string>();
   /** Why the capture ended before its time, if it did. */
   endReason: string | undefined;
@@ -60,17 +68,22 @@ export class CallList {
   /** Counts a message. True if its content is needed, too: {@link add} it. */
   countMessage(call: number): boolean {
     if (this.#needsContent) return true;
-    // Messages of one call often follow each other.
-    if (this.#last?.call !== call) this.#last = this.#calls.get(call);
+    if (this.#lastCall !== call) {
+      this.#lastCall = call;
+      this.#last = this.#calls.get(call);
+    }
     if (this.#last) this.#last.messages++;
     return false;
   }
 
-  /** Returns the record if it was read, and belongs to a message or call that the filter lets through. */
+  /** Returns the record if it was read, without headers. */
   add(stored: StoredRecord): CaptureRecord | undefined {
-    if (stored.type === "message" && !this.countMessage(stored.call)) return undefined;
-    const record = stored.read();
-    if (record) this.#take(record);
+    const { type, call } = stored;
+    if (type === "message" && !this.countMessage(call)) return undefined;
+    // What a call was answered is of no interest if the call is none.
+    if ((type === "response" || type === "end") && !this.#calls.has(call)) return undefined;
+    const record = stored.read(false);
+    if (record) this.#take(record, stored);
     else this.damaged++;
     return record;
   }
@@ -113,7 +126,7 @@ export class CallList {
     return text;
   }
 
-  #take(record: CaptureRecord): void {
+  #take(record: CaptureRecord, stored: StoredRecord): void {
     if (record.type === "call") {
       const { head } = record;
       const { transport, wire = "upstream", requestId } = head;
@@ -122,7 +135,8 @@ export class CallList {
       const method = this.#shared(head.method);
       const origin = this.#shared(head.origin);
       const path = this.#shared(head.path);
-      const run = RUN_OVER_HTTP1.test(path) ? head.headers["x-request-id"] : undefined;
+      const run = RUN_OVER_HTTP1.test(path) ? requestIdIn(stored) : undefined;
+      if (this.#lastCall === call) this.#lastCall = undefined;
       this.#calls.set(call, { call, at, method, origin, path, transport, wire, requestId, run, messages: 0 });
       return;
     }
@@ -134,7 +148,15 @@ export class CallList {
     else if (record.type === "end") {
       const { outcome, sentBytes, receivedBytes } = record.end;
       Object.assign(summary, { outcome, sentBytes, receivedBytes, ms: record.at - summary.at });
-    } else if (record.note.type === "conversation") summary.conversation = record.note.id;
+    } else if (record.note.type === "conversation") this.#setConversation(summary, record.note.id);
     else if (record.note.type === "omitted") summary.omitted = record.note.reason;
+  }
+  /** Forgets the calls of other conversations than the one that is wanted: a capture may have thousands. */
+  #setConversation(summary: CallSummary, id: string): void {
+    const { conversation = id } = this.#filter;
+    summary.conversation = id;
+    if (conversation === id) return;
+    this.#calls.delete(summary.call);
+    if (this.#lastCall === summary.call) this.#last = undefined;
   }
 }
