@@ -1,13 +1,16 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { Masker } from "../capture/mask/masker.ts";
 
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gi;
 const PATH = /(?<![\w/])\/[\w.+@ -]+(?:\/[\w.+@ -]+)+/g;
+/** No secret has these. */
+const BETWEEN_SECRETS = /[\s"'\\,;<>()]+/;
 const BLOB_ID_BYTES = 32;
 const MAX_IDS = 100_000;
 const MAX_DEPTH = 20;
 
 /**
- * Maps what differs in a recording to what it is now: UUIDs, blob ids, and paths, which captures mask. It learns them from two
+ * Maps what differs in a recording to what it is now: UUIDs, blob ids, and paths and secrets, which captures mask. It learns them from two
  * messages that mean the same, one recorded and one new. Both have the same length, so that lengths in a message still hold.
  */
 export class IdMap {
@@ -48,12 +51,27 @@ export class IdMap {
     if (old.length !== current.length) return;
     const paths = current.match(PATH) ?? [];
     for (const [index, before] of (old.match(PATH) ?? []).entries()) this.#learnFolder(before, paths[index] ?? "");
+    this.#learnMasked(old, current);
   }
 
-  /** Learns the folders in which two paths differ, if those of the recorded one may be masks: these keep length and punctuation. */
+  /** Learns what a capture masks, such as addresses, if the recorded word may be the mask of the new one. */
+  #learnMasked(old: string, current: string): void {
+    const masked = latin1(new Masker().bytes(Buffer.from(current, "latin1")));
+    if (masked === current) return;
+    const [before, now, hidden] = [old, current, masked].map((text) => text.split(BETWEEN_SECRETS)) as [
+      string[],
+      string[],
+      string[],
+    ];
+    for (const [index, word] of now.entries()) {
+      const recorded = before[index] ?? "";
+      if (word !== hidden[index] && word !== recorded && shapeOf(word) === shapeOf(recorded)) this.#add(recorded, word);
+    }
+  }
+
+  /** Learns the folders in which two paths differ, if those of the recorded one may be masks. */
   #learnFolder(before: string, now: string): void {
-    const shape = (path: string) => path.replace(/\w/g, "x");
-    if (before === now || shape(before) !== shape(now)) return;
+    if (before === now || shapeOf(before) !== shapeOf(now)) return;
     const last = [...before].findLastIndex((character, at) => character !== now[at]);
     const end = before.indexOf("/", last);
     if (end > 0) this.#add(before.slice(0, end), now.slice(0, end));
@@ -81,6 +99,9 @@ export class IdMap {
     else if (from.length === to.length && this.#ids.size < MAX_IDS) this.#ids.set(from, to);
   }
 }
+
+/** Masks keep length and punctuation. */
+const shapeOf = (text: string): string => text.replace(/\w/g, "x");
 
 const latin1 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");

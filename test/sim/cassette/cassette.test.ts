@@ -76,6 +76,21 @@ describe.each(TRANSPORTS)("a client that leaves the cassette, over %s", (transpo
   });
 });
 
+test.each(TRANSPORTS)(
+  "what the capture masks in a prompt is what the client says again, over %s",
+  async (transport) => {
+    const prompt = "@sim say written to ada.lovelace@example.com with (sk-proj-0123456789abcdefghij)";
+    const say = async (client: BackendClient) => [await client.say(prompt)];
+    const { file } = await record(transport, say);
+    expect(readFileSync(file).includes("lovelace")).toBe(false);
+    const { client, left } = await play(file, transport);
+    const { text, error } = await client.say(prompt);
+    expect([text, error, left]).toEqual([prompt.replace("@sim say ", ""), undefined, []]);
+    const another = await play(file, transport);
+    expect((await another.client.say(prompt.replace("with", "without"))).error?.message).toContain("no recorded call");
+  },
+);
+
 test("an error of the backend plays as it was", async () => {
   const fail = async (client: BackendClient) => [await client.say("@sim say one ;; fail resource_exhausted")];
   const { file, runs } = await record("h2", fail);
