@@ -5,6 +5,7 @@ import { DeltaFinder } from "./mask/delta-finder.ts";
 import { HeldRecords } from "./mask/held-records.ts";
 import { Masker } from "./mask/masker.ts";
 import { type CapturedContent, isSecretName, MessageMasker } from "./mask/message-masker.ts";
+import { createPreciseClock } from "./precise-clock.ts";
 import type { CallEnd, CallHead, CapturedMessage, CaptureNote, CaptureRecord, ResponseInfo } from "./records.ts";
 import { RunConversations } from "./run-conversations.ts";
 
@@ -50,7 +51,10 @@ export class CaptureRecorder {
   #calls = 0;
   #messageCount = 0;
 
-  constructor(writer: CaptureWriter, { secrets = [], content = "full", now = preciseNow }: RecorderOptions = {}) {
+  constructor(
+    writer: CaptureWriter,
+    { secrets = [], content = "full", now = createPreciseClock() }: RecorderOptions = {},
+  ) {
     this.#writer = writer;
     this.#now = now;
     this.#content = content;
@@ -187,6 +191,3 @@ export interface CallRecording {
   note(note: CaptureNote): void;
   end(end: CallEnd): void;
 }
-
-/** Milliseconds since the epoch, with their fractions: what is held back is written later, and sorted by its time. */
-const preciseNow = (): number => performance.timeOrigin + performance.now();

@@ -100,9 +100,12 @@ function TurnCard({ turn, captured }: TurnCardProps) {
   );
 }
 
+/** The clocks of the capture and of the usage record differ by so much. */
+const SLACK_MS = 4;
+
 /** A run that waits for a tool belongs to the turn that began it. */
 function capturedOf({ requestId, startedAt, durationMs }: RecordedTurn, { calls }: CapturedReply) {
-  const isWithin = ({ at }: CapturedCall) => at >= startedAt - 1 && at <= startedAt + durationMs + 1;
+  const isWithin = ({ at }: CapturedCall) => at >= startedAt - SLACK_MS && at <= startedAt + durationMs + SLACK_MS;
   const client = calls.filter((call) => call.wire === "client" && call.requestId === requestId);
   const upstream = calls.filter((call) => call.wire === "upstream" && isWithin(call));
   // Of several attempts at an upstream, the last one has the answer.
