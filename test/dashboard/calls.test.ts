@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { describe, expect, it, vi } from "vitest";
 import { MAX_REPLY_BYTES } from "../../src/dashboard/call.ts";
 import { usageCalls } from "../../src/dashboard/calls/usage.ts";
-import type { DriftReply } from "../../src/dashboard/captured-messages.ts";
+import type { CapturedMessagesReply, CapturedReply, DriftReply } from "../../src/dashboard/captured-messages.ts";
 import type {
   AboutReply,
   HealthLine,
@@ -13,6 +13,7 @@ import type {
   ModelsReply,
   ProbeReply,
 } from "../../src/dashboard/messages.ts";
+import type { ConversationPage } from "../../src/usage/queries/conversations.ts";
 import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
 import { UsageStore } from "../../src/usage/store/usage-store.ts";
 import { aCall, aRecord } from "../usage/support.ts";
@@ -127,6 +128,22 @@ describe("account and health", () => {
     const { capture } = await json<AboutReply>(await get("/about"));
     expect(capture).toMatchObject({ file: expect.stringContaining(home), endReason: null });
     expect(capture?.bytes).toBeGreaterThan(0);
+  });
+
+  it("shows a run over HTTP/1.1 as one call, with its uploads", async () => {
+    const { get, ask } = await openDashboard({ capture: true, transport: "h1" });
+    await (await ask({ messages: [{ role: "user", content: "@sim say hello" }] })).json();
+    const list = async () => (await json<ConversationPage>(await get("/conversations"))).conversations;
+    await expect.poll(list, { timeout: 10_000 }).toHaveLength(1);
+    const captured = async () => (await json<CapturedReply>(await get(`/captured/${(await list())[0]?.id}`))).calls;
+    await expect
+      .poll(async () => (await captured()).map(({ wire, path }) => `${wire} ${path}`))
+      .toEqual(["client /v1/chat/completions", "upstream /agent.v1.AgentService/RunSSE"]);
+    const [, run] = await captured();
+    const { messages } = await json<CapturedMessagesReply>(await get(`/captured-calls/${run?.call}`));
+    const kinds = messages.map(({ direction, kind }) => `${direction} ${kind}`);
+    expect(kinds).toEqual(expect.arrayContaining(["sent run_request", "received interaction_update.text_delta"]));
+    expect((await get("/captured-calls/999")).status).toBe(404);
   });
 
   it("compares the capture with our schema when asked", async () => {

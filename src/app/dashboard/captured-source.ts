@@ -16,20 +16,23 @@ export function capturedSource(capture: Capture | undefined): CapturedSource | u
   const { file } = capture;
   return {
     async listCalls({ requests, upstream }) {
-      const list = new CallList();
-      await scanCapture(file, (stored) => list.add(stored), { wantsMessage: (call) => list.countMessage(call) });
-      const found = list
+      const found = (await readList(file))
         .wanted()
         .filter(({ requestId = "", conversation = "" }) => requests.has(requestId) || upstream.has(conversation));
-      return { file, calls: found.slice(-MAX_CALLS).map(rowOf), isCut: found.length > MAX_CALLS };
+      const downloads = new Set(found.flatMap(({ run, path }) => (isUpload(path) ? [] : (run ?? []))));
+      // Uploads are shown with their download.
+      const calls = found.filter(({ run = "", path }) => !isUpload(path) || !downloads.has(run));
+      return { file, calls: calls.slice(-MAX_CALLS).map(rowOf), isCut: calls.length > MAX_CALLS };
     },
     async readMessages(call, from, maxBytes) {
-      const head = await findHead(file, call);
+      const calls = new Map((await readList(file, call)).wanted().map((summary) => [summary.call, summary]));
+      if (calls.size === 0) throw new ExcursorError("not-found", `The capture has no call ${call}.`);
+      const start = Math.min(...[...calls.values()].map(({ at }) => at));
       const messages: CapturedMessage[] = [];
       let bytes = 0;
       for await (const stored of readCapture(file, from)) {
-        if (stored.call !== call || stored.type !== "message") continue;
-        const message = viewOf(stored, head, maxBytes);
+        const path = stored.type === "message" ? calls.get(stored.call)?.path : undefined;
+        const message = path === undefined ? undefined : viewOf(stored, { at: start, path }, maxBytes);
         if (!message) continue;
         bytes += Buffer.byteLength(JSON.stringify(message));
         if (bytes > maxBytes && messages.length > 0) return { messages, next: stored.offset };
@@ -38,6 +41,15 @@ export function capturedSource(capture: Capture | undefined): CapturedSource | u
       return { messages, next: null };
     },
   };
+}
+
+const isUpload = (path: string): boolean => path.endsWith("/BidiAppend");
+
+/** Lists the calls of a capture, or one of them with the other calls of its run. */
+async function readList(file: string, call?: number): Promise<CallList> {
+  const list = new CallList({ call });
+  await scanCapture(file, (stored) => list.add(stored), { wantsMessage: (of) => list.countMessage(of) });
+  return list;
 }
 
 const rowOf = (summary: CallSummary): CapturedCall => ({
@@ -56,14 +68,6 @@ const rowOf = (summary: CallSummary): CapturedCall => ({
 interface CallPlace {
   readonly at: number;
   readonly path: string;
-}
-
-async function findHead(file: string, call: number): Promise<CallPlace> {
-  for await (const stored of readCapture(file)) {
-    const record = stored.call === call && stored.type === "call" ? stored.read() : undefined;
-    if (record?.type === "call") return { at: record.at, path: record.head.path };
-  }
-  throw new ExcursorError("not-found", `The capture has no call ${call}.`);
 }
 
 function viewOf(stored: StoredRecord, { at, path }: CallPlace, maxBytes: number): CapturedMessage | undefined {
