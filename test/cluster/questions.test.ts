@@ -1,13 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { KEY } from "../gateway/support/gateway-process.ts";
-import { type OwnNode, openOwnCluster } from "./support/own-cluster.ts";
+import { openHubCluster } from "./support/hub-cluster.ts";
+import type { OwnNode } from "./support/own-cluster.ts";
 import { hasRedis } from "./support/redis-process.ts";
-
-const SERVER = fileURLToPath(new URL("../mcp/support/scripted-server.ts", import.meta.url));
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -26,14 +21,7 @@ const post = ({ url }: OwnNode, path: string, body: object, key = KEY) =>
 
 describe.skipIf(!hasRedis)("a question of a hub tool in a cluster", () => {
   async function setUp() {
-    const cluster = await openOwnCluster(defer, {}, { EXCURSOR_TOOLS: "hub" });
-    const mcpServers = { srv: { command: process.execPath, args: [SERVER] } };
-    const open = async (name: string) => {
-      const home = mkdtempSync(join(tmpdir(), "excursor-questions-"));
-      defer(() => rmSync(home, { recursive: true, force: true }));
-      writeFileSync(join(home, "mcp.json"), JSON.stringify({ mcpServers }), { mode: 0o600 });
-      return cluster.open(name, { EXCURSOR_HOME: home });
-    };
+    const { open } = await openHubCluster(defer);
     const [one, other] = [await open("one"), await open("other")];
     const response = await post(one, "/v1/chat/completions", {
       model: "gpt-5.5",

@@ -9,7 +9,7 @@ import {
   type RoundClaim,
 } from "../../../core/hub/hub-answers.ts";
 import { formatRound, parseRound } from "../../../core/hub/round-json.ts";
-import type { RedisClient } from "../redis-link.ts";
+import type { Missed, RedisClient } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
 import { HubLeases } from "./hub-leases.ts";
 import type { StoreParts } from "./store-parts.ts";
@@ -52,13 +52,18 @@ const CLAIM = new RedisScript(`
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 return redis.call('GET', KEYS[1]) == ARGV[1] and 1 or 0`);
 
-/** KEYS: the claim of a round, the lease. ARGV: the node, how long the claim lasts, the lease, how long it lasts. */
+/**
+ * KEYS: the claim of a round, the lease, the answer. ARGV: the node, how long the claim lasts, the lease, how long it lasts,
+ * the field of the round. A round that another node has written since the answer was read here is its round.
+ */
 const BEGIN = new RedisScript(`
 local lease = redis.call('GET', KEYS[2])
 if lease and string.sub(lease, 1, #ARGV[1]) ~= ARGV[1] then return 'elsewhere' end
+-- The lease is another one each time, so a claim of the same value is this one, whose reply was late.
+local isOurs = redis.call('SET', KEYS[1], ARGV[3], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[1]) == ARGV[3]
+if not isOurs and redis.call('HEXISTS', KEYS[3], ARGV[5]) == 1 then return 'elsewhere' end
 redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 'ours' end
-return 'lost'`);
+return isOurs and 'ours' or 'lost'`);
 
 type LocalAnswers = AtOnce<Omit<HubAnswers, "claimRound" | "leases">>;
 
@@ -179,20 +184,26 @@ export function createSharedHubAnswers(
         const key = leaseKey(place);
         const given = leases.hold(key, answer);
         const field = await roundField(place, position, formatRound(round));
-        const whose = await link.ask<RoundClaim | undefined>(
-          async (client) => {
-            const keys = [claimKey(place, position), key];
-            const reply = String(await BEGIN.run(client, keys, [leases.node, String(room.ttlMs), ...given]));
-            if (reply === "ours") await put(client, place, { fields: [field] });
-            return reply as RoundClaim;
-          },
-          () => undefined,
-        );
+        const begin = () =>
+          link.ask<RoundClaim | Missed>(
+            async (client) => {
+              const keys = [claimKey(place, position), key, keyOf(place.principalId, place.id)];
+              const reply = await BEGIN.run(client, keys, [leases.node, String(room.ttlMs), ...given, field[0]]);
+              const claim = String(reply) as RoundClaim;
+              if (claim === "ours") await put(client, place, { fields: [field] });
+              return claim;
+            },
+            (why) => why,
+          );
+        let whose = await begin();
+        // Once more, since a call that is made twice is worse than one that waits.
+        if (whose === "late") whose = await begin();
         if (whose === "elsewhere") leases.forget(key);
-        else if (whose === "ours") local.putRound(place, position, round);
+        if (whose === "elsewhere" || whose === "lost") return whose;
+        if (whose === "ours") local.putRound(place, position, round);
         // Redis is away, so it gets the round later.
-        else if (!whose) putRound(place, position, round);
-        return whose ?? "ours";
+        else putRound(place, position, round);
+        return "ours";
       },
       free: (place) => leases.free(leaseKey(place)),
     },

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { HubMemory } from "../../../../src/core/hub/hub-memory.ts";
 import type { HubResult } from "../../../../src/core/hub/tool-hub.ts";
 import { redisNodes } from "../../../contracts/nodes.ts";
 import {
@@ -9,8 +10,9 @@ import {
   QUESTION,
   resultsIn,
   said,
+  tool,
 } from "../../../core/hub/support/hub-gateway.ts";
-import { gather, textIn } from "../../../core/support/turns.ts";
+import { aTurn, gather, textIn } from "../../../core/support/turns.ts";
 import { hasRedis } from "../../support/redis-process.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -18,6 +20,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
+
+const HUB_CALL = { type: "tool-call", name: "hub__a", args: {}, isHubs: true } as const;
 
 const UNKNOWN = "The outcome of this call is unknown";
 
@@ -28,7 +32,7 @@ describe.skipIf(!hasRedis)("the hub on two nodes", () => {
       const { hubAnswers, link, settled } = await nodes.open();
       const call = Promise.withResolvers<HubResult>();
       const { ask, calls } = openHubGateway(hubAnswers, () => call.promise);
-      return { ask, calls, link, settled, answer: (text: string) => call.resolve(said(text)) };
+      return { ask, calls, hubAnswers, link, settled, answer: (text: string) => call.resolve(said(text)) };
     };
     return [await open(), await open()] as const;
   }
@@ -115,6 +119,24 @@ describe.skipIf(!hasRedis)("the hub on two nodes", () => {
     }
     expect(one.calls() + other.calls()).toBe(1);
   }, 20_000);
+
+  it("asks the client to come again if the other one has begun and ended the answer meanwhile", async () => {
+    const [one, other] = await setUp();
+    const history = followUp(QUESTION, "");
+    one.answer("done");
+    const turn = aTurn({ tools: [tool("look")], messages: history });
+    // It has asked the store, which knew nothing, and its model takes longer.
+    const late = await new HubMemory(other.hubAnswers).answerTo(turn);
+    const release = late.hold();
+    expect(textIn(await gather(one.ask(history, [HUBS, LAST]).run))).toBe("b\n\nc");
+    await one.settled();
+    const make = vi.fn();
+    late.addRound({ role: "assistant", content: [{ ...HUB_CALL, id: "late" }] }, make);
+    await expect(late.resultsOf(0)).rejects.toMatchObject({ code: "answered_elsewhere" });
+    release();
+    expect(make).not.toHaveBeenCalled();
+    expect(textIn(await gather(other.ask(history, []).run))).toBe("b\n\nc");
+  });
 
   it("does not repeat a call whose answer was pushed out of Redis, and does not refuse the request for ever", async () => {
     const [one, other] = await setUp();
