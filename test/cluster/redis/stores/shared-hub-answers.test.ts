@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Packing } from "../../../../src/cluster/redis/packing.ts";
+import type { RedisLink } from "../../../../src/cluster/redis/redis-link.ts";
 import { createSharedHubAnswers } from "../../../../src/cluster/redis/stores/shared-hub-answers.ts";
 import { WriteBehind } from "../../../../src/cluster/redis/write-behind.ts";
 import { NO_HUB_ANSWERS } from "../../../../src/core/hub/hub-answers.ts";
@@ -40,6 +41,40 @@ describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
     );
     expect(lives.length).toBeGreaterThanOrEqual(4);
     expect(Math.min(...lives)).toBeGreaterThan(0);
+  });
+
+  it("are begun once also if the reply to the claim of a round is late", async () => {
+    const link = await openLink(await startRedis(defer), defer);
+    const state = await openStateDatabase(":memory:");
+    defer(() => state.close());
+    const packing = new Packing(new Secret("the cluster's secret"), "values");
+    const open = (own: RedisLink) => {
+      const writes = new WriteBehind(own);
+      defer(() => writes.close());
+      return createSharedHubAnswers({ link: own, writes, packing, scope: "sim" }, createHubAnswerStore(state));
+    };
+    let late = 1;
+    // The command has its effect; only the reply is lost.
+    const ask: RedisLink["ask"] = async (work, fallback) => {
+      const reply = await link.ask(work, fallback);
+      return late-- > 0 ? fallback("late") : reply;
+    };
+    const slow: RedisLink = {
+      isUp: true,
+      failures: 0,
+      ask,
+      askBriefly: ask,
+      serveRequest: (serve) => serve(),
+      onChange: () => () => {},
+      key: (...parts) => link.key(...parts),
+      close: () => {},
+    };
+    const answer = { place: PLACE, isHeld: true };
+    const one = open(slow);
+    expect(await one.leases?.begin(answer, 0, round("hm"))).toBe("ours");
+    expect(late).toBeLessThan(0);
+    expect(await open(link).leases?.begin(answer, 0, round("hm"))).toBe("elsewhere");
+    one.leases?.free(PLACE);
   });
 
   it("count the size of a round that waits (SEC-36)", async () => {
