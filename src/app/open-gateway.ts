@@ -245,6 +245,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
             isAllowed: ({ id }) => !isIssued(id) || keys.withId(id) !== undefined,
             instructions: () => readSmallFile(join(home, "cursor-instructions.md"), MAX_INSTRUCTION_BYTES),
           },
+          cluster: parts.cluster,
           log,
           capture,
         }).catch(async (error) => {

@@ -1,4 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
+import type { Cluster } from "../cluster/cluster.ts";
+import { KnownMessages } from "../cluster/runs/known-messages.ts";
 import type { AccessTokens } from "../core/access/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
@@ -37,6 +39,8 @@ export interface CursorListenerOptions {
   readonly accountNames: () => readonly string[];
   readonly ownModels: GatewayParts["ownModels"];
   readonly runs: CursorFaceParts["runs"];
+  /** Absent: the gateway is alone. */
+  readonly cluster?: Pick<Cluster, "runs" | "link" | "secretFor"> | undefined;
   readonly log: Log;
   readonly capture?: Capture | undefined;
 }
@@ -57,7 +61,7 @@ const LAST_WORDS_MS = 1000;
 
 /** Starts the listener for Cursor's own clients. */
 export async function startCursorFace(options: CursorListenerOptions): Promise<CursorListener> {
-  const { config, origin, log } = options;
+  const { config, origin, log, cluster } = options;
   const { limits } = config;
   const findProxy = proxyFromEnvironment(process.env);
   // Separate from the drivers' transports: resets by these clients must not close connections that other runs use.
@@ -81,6 +85,9 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     listModels: options.ownModels.list,
     isOwnModel: options.ownModels.isOne,
     onOwnCall: options.capture?.cursorTap,
+    tokenSecret: cluster?.secretFor("cursor face tokens"),
+    split: cluster?.runs,
+    messages: cluster && new KnownMessages(cluster.link, cluster.secretFor("cursor messages")),
     refuseToken({ request }, token) {
       const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", digestOf(token).toString("latin1"));
       return refusal.kind === "rate-limited" ? refusal : invalidToken();

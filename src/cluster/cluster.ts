@@ -12,6 +12,7 @@ import type { NodeRecord } from "./nodes/node-record.ts";
 import { QuestionRelay } from "./question-relay.ts";
 import { Packing } from "./redis/packing.ts";
 import { openRedisLink, type RedisLink } from "./redis/redis-link.ts";
+import { ClusterRuns } from "./runs/cluster-runs.ts";
 import { ForwardCounts } from "./turns/forward-counts.ts";
 import { ForwardedMeters, type LateUsage } from "./turns/late-usage.ts";
 import { serveTurns, type WatchForwarded } from "./turns/serve-turn.ts";
@@ -59,6 +60,8 @@ export interface Cluster {
   /** The tag that the ids of tool calls carry. */
   readonly tag: string;
   readonly questions: QuestionRelay;
+  /** Runs whose requests reach different gateways. */
+  readonly runs: ClusterRuns;
   /** Begins to take part. Returns the engine that forwards turns. Throws if this gateway cannot be reached by others. */
   join(options: JoinOptions): Promise<Engine>;
   view(): ClusterView;
@@ -91,6 +94,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const membership = new Membership({ ...options, link, keys, onJoined: (node) => void greet(node) });
   const client = new InternalClient(keys, membership.now);
   const questions = new QuestionRelay(membership, client);
+  const runs = new ClusterRuns(link, client, membership);
   let listener: InternalListener | undefined;
   let served: Engine | undefined;
   const handedOver = new AbortController();
@@ -126,6 +130,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   return {
     link,
     log,
+    runs,
     packing: (purpose) => new Packing(options.secret, purpose),
     secretFor: (purpose) =>
       new Secret(createHmac("sha256", options.secret.reveal()).update(`excursor ${purpose}`).digest("base64url")),
@@ -145,6 +150,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         log,
         handlers: {
           ping: async (exchange) => exchange.send({ tag: membership.tag }),
+          run: runs.handler,
           turn: (...given) => link.serveRequest(() => serveTurn(...given)),
           answer: questions.handler,
           async late(exchange) {

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import { DashboardService } from "../../gen/aiserver/v1/dashboard_pb.ts";
 import { callUnary, requestJson } from "../../wire/connect/unary.ts";
@@ -21,6 +22,9 @@ export interface SignedInAccounts {
   principalOf(cursorUserId: number, signal: AbortSignal): Promise<Principal | undefined>;
 }
 
+/** A request, or what another gateway tells of one, by which its caller is found. */
+export type Asker = Pick<ServerExchange, "header" | "path">;
+
 export type Caller =
   /** Holds a key of the gateway, or a token that the face gave out for one. */
   | { readonly type: "key"; readonly principal: Principal }
@@ -33,6 +37,8 @@ export interface CallersOptions {
   readonly keys: GatewayKeys;
   readonly accounts: SignedInAccounts;
   readonly backend: Backend;
+  /** Signs the face's tokens on all gateways of a cluster. Absent: a secret of this process. */
+  readonly tokenSecret?: Secret | undefined;
   readonly now?: (() => number) | undefined;
 }
 
@@ -60,11 +66,11 @@ export class Callers {
   constructor(options: CallersOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.tokens = new FaceTokens(this.#now);
+    this.tokens = new FaceTokens(options.tokenSecret, this.#now);
   }
 
-  identify(exchange: ServerExchange): Caller {
-    const token = bearerOf(exchange);
+  identify(asker: Asker): Caller {
+    const token = bearerOf(asker);
     if (token === undefined) return CURSOR;
     const { keys } = this.#options;
     if (FaceTokens.isOne(token)) {
@@ -78,13 +84,13 @@ export class Callers {
   }
 
   /** Returns whom the caller is here; undefined if our models are not for them. The backend confirms logins of Cursor's. */
-  async principalOf(exchange: ServerExchange): Promise<Principal | undefined> {
-    const caller = this.identify(exchange);
+  async principalOf(asker: Asker): Promise<Principal | undefined> {
+    const caller = this.identify(asker);
     if (caller.type === "key") return caller.principal;
-    const token = bearerOf(exchange);
+    const token = bearerOf(asker);
     if (caller.type === "refused" || token === undefined) return undefined;
     // The REST interface takes API keys, which the RPC interface does not know.
-    const isRest = exchange.path.startsWith("/v1/");
+    const isRest = asker.path.startsWith("/v1/");
     const digest = hash("sha256", `${isRest} ${token}`, "base64url");
     const known = this.#known.get(digest);
     if (known && known.until > this.#now()) return known.principal;
@@ -140,8 +146,8 @@ export class Callers {
 const CURSOR: Caller = { type: "cursor" };
 const REFUSED: Caller = { type: "refused" };
 
-export const bearerOf = (exchange: ServerExchange): string | undefined =>
-  /^Bearer +(\S+) *$/i.exec(exchange.header("authorization") ?? "")?.[1];
+export const bearerOf = (asker: Asker): string | undefined =>
+  /^Bearer +(\S+) *$/i.exec(asker.header("authorization") ?? "")?.[1];
 
 export const invalidToken = (): ExcursorError =>
   new ExcursorError("unauthenticated", "This key or token of Excursor is not valid, or no longer.", {

@@ -9,14 +9,28 @@ const { input, output } = AgentService.method.nameAgent;
 const MAX_KNOWN = 1000;
 const MAX_WORDS = 6;
 
+/** The messages that opened runs of ours on other gateways of a cluster, by digest. */
+export interface SharedMessages {
+  add(digest: string): void;
+  has(digest: string): Promise<boolean>;
+}
+
 /** Names the conversations of our own models here, so that their messages do not go to Cursor for a name. */
 export class ConversationNames {
   /** Digests of the messages that opened runs of ours. */
   readonly #known = new Set<string>();
+  readonly #shared: SharedMessages | undefined;
+
+  constructor(shared?: SharedMessages) {
+    this.#shared = shared;
+  }
 
   /** Takes the opening message of a run of ours. */
   add(payload: Uint8Array): void {
-    for (const text of openingTexts(payload)) this.#known.add(digestOf(text));
+    for (const text of openingTexts(payload)) {
+      this.#known.add(digestOf(text));
+      this.#shared?.add(digestOf(text));
+    }
     for (const oldest of this.#known) {
       if (this.#known.size <= MAX_KNOWN) break;
       this.#known.delete(oldest);
@@ -24,12 +38,14 @@ export class ConversationNames {
   }
 
   /** Returns the answer to a `NameAgent` request; undefined if its message is not known to be ours. */
-  answer(body: Buffer, isJson: boolean): Uint8Array | undefined {
+  async answer(body: Buffer, isJson: boolean): Promise<Uint8Array | undefined> {
     try {
       const { userMessage } = isJson
         ? fromJsonString(input, body.toString("utf8"), { ignoreUnknownFields: true })
         : fromBinary(input, body);
-      return this.#known.has(digestOf(userMessage)) ? named(userMessage, isJson) : undefined;
+      const digest = digestOf(userMessage);
+      const isOurs = this.#known.has(digest) || (await this.#shared?.has(digest));
+      return isOurs ? named(userMessage, isJson) : undefined;
     } catch {
       return undefined;
     }

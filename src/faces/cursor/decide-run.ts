@@ -1,7 +1,6 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
-import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import { type Callers, invalidToken } from "./callers.ts";
+import { type Asker, type Callers, invalidToken } from "./callers.ts";
 import { OWN_PREFIX } from "./find-model.ts";
 
 /** Who answers a run. */
@@ -18,18 +17,18 @@ export interface DecideOptions {
 
 /** Decides by the model's name and the caller. */
 export async function decideRun(
-  exchange: ServerExchange,
+  asker: Asker,
   model: string | undefined,
   { callers, isOwnModel }: DecideOptions,
 ): Promise<Verdict> {
-  const caller = callers.identify(exchange);
+  const caller = callers.identify(asker);
   if (caller.type === "refused") return refused(invalidToken());
   if (!model?.startsWith(OWN_PREFIX)) {
     return caller.type === "key" ? refused(needsAccount(`The model ${JSON.stringify(model ?? "default")}`)) : RELAY;
   }
   const name = model.slice(OWN_PREFIX.length);
   try {
-    const principal = await callers.principalOf(exchange);
+    const principal = await callers.principalOf(asker);
     if (!principal) return refused(notAllowed(model));
     return isOwnModel(name) ? { type: "own", model: name, principal } : refused(unknownModel(model));
   } catch (error) {
@@ -39,7 +38,7 @@ export async function decideRun(
 
 export const RELAY: Verdict = { type: "relay" };
 
-const refused = (error: ExcursorError): Verdict => ({ type: "refused", error });
+export const refused = (error: ExcursorError): Verdict => ({ type: "refused", error });
 
 /** For holders of a gateway key, who have no login of Cursor's. */
 export const needsAccount = (what: string): ExcursorError =>

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { Secret } from "../../core/secret.ts";
 
 /** Tells our tokens from Cursor's, which are never to be confused. */
 const PREFIX = "exface_";
@@ -8,13 +9,14 @@ const LIFETIME_MS = 60 * 60_000;
 
 /**
  * Short-lived tokens that the face gives out for a gateway key. They name a principal, are signed with a secret of this
- * process, and are worth nothing anywhere else.
+ * process or of its cluster, and are worth nothing anywhere else.
  */
 export class FaceTokens {
-  readonly #secret = randomBytes(32);
+  readonly #secret: Secret;
   readonly #now: () => number;
 
-  constructor(now: () => number = Date.now) {
+  constructor(secret = new Secret(randomBytes(32).toString("base64url")), now: () => number = Date.now) {
+    this.#secret = secret;
     this.#now = now;
   }
 
@@ -39,6 +41,6 @@ export class FaceTokens {
   }
 
   #sign(body: string): Buffer {
-    return createHmac("sha256", this.#secret).update(body).digest();
+    return createHmac("sha256", this.#secret.reveal()).update(body).digest();
   }
 }

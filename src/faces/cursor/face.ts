@@ -1,10 +1,12 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { SplitRuns } from "../../core/split-runs.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import { bearerOf, Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
-import { ConversationNames } from "./conversation-names.ts";
-import { decideRun, type Verdict } from "./decide-run.ts";
+import { type Asker, bearerOf, Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
+import { ConversationNames, type SharedMessages } from "./conversation-names.ts";
+import { decideRun, needsAccount, type Verdict } from "./decide-run.ts";
 import { respondError } from "./errors.ts";
 import type { RunOpening } from "./find-model.ts";
 import { Http1Runs, readHeld } from "./h1-runs.ts";
@@ -34,6 +36,14 @@ export interface CursorFaceOptions {
   readonly refuseToken?: ((exchange: ServerExchange, token: string) => ExcursorError) | undefined;
   /** Called with each call of a run that we answer, before its body is read further. */
   readonly onOwnCall?: OnOwnCall | undefined;
+  /** Signs the face's tokens on all gateways of a cluster. Absent: a secret of this process. */
+  readonly tokenSecret?: Secret | undefined;
+  /** Joins runs over HTTP/1.1 whose calls reach different gateways of a cluster. */
+  readonly split?: SplitRuns | undefined;
+  /** How long either half of such a run waits for the other. Default: 30 s. */
+  readonly firstAppendMs?: number | undefined;
+  /** The messages that opened runs of our own models on other gateways. */
+  readonly messages?: SharedMessages | undefined;
   /** Told of errors that are bugs of ours. */
   readonly onBug: (error: unknown) => void;
 }
@@ -71,18 +81,24 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
       peer.revoke(ExcursorError.from(error));
     }
   };
-  const names = new ConversationNames();
-  const decide = async (exchange: ServerExchange, opening: RunOpening | undefined): Promise<Verdict> => {
-    const verdict = await decideRun(exchange, opening?.model, { ...options, callers });
+  const names = new ConversationNames(options.messages);
+  const decide = async (asker: Asker, opening: RunOpening | undefined): Promise<Verdict> => {
+    const verdict = await decideRun(asker, opening?.model, { ...options, callers });
     if (verdict.type === "own" && opening) names.add(opening.payload);
     return verdict;
   };
   const http1 = new Http1Runs({
-    backendFor: (exchange) => configs.backendFor(exchange),
+    async backendFor(exchange) {
+      // The backend must not get our tokens and keys.
+      if (callers.identify(exchange).type !== "cursor") throw needsAccount(`The call ${exchange.path}`);
+      return configs.backendFor(exchange);
+    },
     decide,
-    principalOf: (exchange) => callers.principalOf(exchange),
+    principalOf: (asker) => callers.principalOf(asker),
     onOwnCall: options.onOwnCall,
     serve,
+    split: options.split,
+    firstAppendMs: options.firstAppendMs,
   });
 
   /** A key that is revoked ends its runs as well. */
@@ -109,7 +125,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     const held = await readHeld(exchange, MAX_SMALL_REQUEST_BYTES);
     if (!held) return;
     const isJson = wantsJson(exchange);
-    const named = held.isWhole ? names.answer(Buffer.concat(held.chunks), isJson) : undefined;
+    const named = held.isWhole ? await names.answer(Buffer.concat(held.chunks), isJson) : undefined;
     if (named) exchange.respond(200, named, { "content-type": isJson ? "application/json" : "application/proto" });
     else relay(exchange, await configs.backendFor(exchange), held);
   };

@@ -23,7 +23,7 @@ interface ComposeService {
 export const readCompose = (): ComposeFile =>
   parse(readFileSync("deploy/compose.yaml", "utf8"), { merge: true }) as ComposeFile;
 
-interface NodeProcess {
+export interface NodeProcess {
   readonly name: string;
   readonly url: string;
   readonly log: () => string;
@@ -90,13 +90,7 @@ export async function startComposed(
     .replace("bind :8787", `bind 127.0.0.1:${port}`)
     .replace("global\n", `global\n    stats socket ${stats}\n`);
   writeFileSync(config, localize(balancing));
-  const balancer = spawn("haproxy", ["-db", "-f", config], { stdio: ["ignore", "inherit", "pipe"] });
-  balancer.stderr.resume();
-  const gone = once(balancer, "exit");
-  defer(async () => {
-    balancer.kill("SIGKILL");
-    await gone;
-  });
+  startBalancer(config, defer);
   const url = `http://127.0.0.1:${port}`;
   await untilReady(url);
   let others = 0;
@@ -123,9 +117,20 @@ export async function startComposed(
   return { url, nodes, redis, untilServed, startOther };
 }
 
+/** Starts HAProxy with this configuration file. */
+export function startBalancer(config: string, defer: (cleanup: () => unknown) => void): void {
+  const balancer = spawn("haproxy", ["-db", "-f", config], { stdio: ["ignore", "inherit", "pipe"] });
+  balancer.stderr.resume();
+  const gone = once(balancer, "exit");
+  defer(async () => {
+    balancer.kill("SIGKILL");
+    await gone;
+  });
+}
+
 const MAX_STARTS = 10;
 
-async function startNode(
+export async function startNode(
   name: string,
   url: string,
   environment: Readonly<Record<string, string>>,

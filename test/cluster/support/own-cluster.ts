@@ -12,6 +12,9 @@ import { startRedis } from "./redis-process.ts";
 export interface OwnNode {
   readonly name: string;
   readonly url: string;
+  /** Of its listener for Cursor's own clients, if it has one. */
+  readonly cursorUrl: string | undefined;
+  readonly home: string;
   readonly client: OpenAI;
   readonly log: () => string;
   close(graceMs?: number): Promise<void>;
@@ -55,8 +58,8 @@ export async function openOwnCluster(
     const close = (graceMs?: number) => gateway.close(graceMs);
     defer(() => close(0));
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
-    return { name, url: gateway.url, client, log: () => log, close };
+    return { name, url: gateway.url, cursorUrl: gateway.cursorUrl, home, client, log: () => log, close };
   };
   const traced = (kind: string) => trace.filter((entry) => entry.kind === kind).length;
-  return { redis, trace, traced, environment: environmentOf, open };
+  return { redis, trace, traced, environment: environmentOf, simUrl: backend.url, open };
 }

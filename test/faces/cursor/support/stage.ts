@@ -2,6 +2,7 @@ import { afterEach } from "vitest";
 import { createOwnAccounts } from "../../../../src/app/accounts/own-accounts.ts";
 import type { ModelInfo } from "../../../../src/core/driver.ts";
 import { Secret } from "../../../../src/core/secret.ts";
+import type { SplitRuns } from "../../../../src/core/split-runs.ts";
 import type { Principal } from "../../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
 import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/face.ts";
@@ -52,6 +53,9 @@ export interface FaceStageOptions {
   readonly serveRun?: ServeRun;
   readonly models?: readonly ModelInfo[];
   readonly trustedOrigin?: (url: string) => string | undefined;
+  /** The other gateways of a cluster. */
+  readonly split?: SplitRuns;
+  readonly firstAppendMs?: number;
   /** Makes the exchanges of the listener. */
   readonly makeExchange?: (...parts: ConstructorParameters<typeof ServerExchange>) => ServerExchange;
 }
@@ -85,6 +89,8 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
     listModels: async () => models,
     isOwnModel: (name) => models.some(({ id }) => id === name),
     trustedOrigin: options.trustedOrigin,
+    split: options.split,
+    firstAppendMs: options.firstAppendMs,
     onBug: (error) => {
       throw error;
     },
