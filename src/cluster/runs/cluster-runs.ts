@@ -95,7 +95,12 @@ export class ClusterRuns implements SplitRuns {
   opened(requestId: string): () => void {
     this.#learn(requestId, this.#nodes.tag);
     void this.#write(requestId).then((waiting) => this.#announce(requestId, waiting));
-    const timer = setInterval(() => void this.#write(requestId), TTL_MS / 3).unref();
+    const renew = async () => {
+      // Gateways that asked while Redis did not have the key, since it was restarted.
+      const waiting = await this.#write(requestId);
+      if (waiting) this.#announce(requestId, waiting);
+    };
+    const timer = setInterval(() => void renew(), TTL_MS / 3).unref();
     return () => clearInterval(timer);
   }
 
@@ -176,6 +181,7 @@ export class ClusterRuns implements SplitRuns {
     const home = this.#nodes.tag;
     // One that Redis answered too late for has asked here.
     const asked = this.#askers.get(requestId) ?? [];
+    this.#askers.delete(requestId);
     for (const tag of new Set([...asked, ...(waiting ?? this.#others().map((node) => node.tag))])) {
       if (tag !== home) this.#ask(tag, { type: "opened", requestId, home }).catch(() => {});
     }

@@ -9,7 +9,8 @@ import { ConversationNames, type SharedMessages } from "./conversation-names.ts"
 import { decideRun, needsAccount, type Verdict } from "./decide-run.ts";
 import { respondError } from "./errors.ts";
 import type { RunOpening } from "./find-model.ts";
-import { Http1Runs, readHeld } from "./h1-runs.ts";
+import { readHeld } from "./h1/h1-requests.ts";
+import { Http1Runs } from "./h1/h1-runs.ts";
 import { deliverMessages, holdRun, requestIdOf } from "./h2-run.ts";
 import { FACE_HEALTH_PATH } from "./health-path.ts";
 import { answerKeyHolder } from "./key-holder-responses.ts";

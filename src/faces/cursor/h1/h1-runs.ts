@@ -1,31 +1,16 @@
-import { fromBinary } from "@bufbuild/protobuf";
-import { ExcursorError } from "../../core/errors.ts";
-import type { SplitRuns, SplitUpload, UploadOutcome } from "../../core/split-runs.ts";
-import type { Principal } from "../../core/turn.ts";
-import { BidiAppendRequestSchema, BidiPollRequestSchema, BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
-import { type Append, findAppendProblem, readAppend } from "../../wire/agent/bidi-append.ts";
-import { Rendezvous } from "../../wire/agent/rendezvous.ts";
-import { BodyCollector } from "../../wire/connect/body.ts";
-import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../wire/connect/envelope.ts";
-import { gunzip } from "../../wire/connect/gzip.ts";
-import { mediaType } from "../../wire/http/http-errors.ts";
-import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import type { Asker } from "./callers.ts";
-import { RELAY, refused, type Verdict } from "./decide-run.ts";
-import { failureOf, respondError } from "./errors.ts";
-import { type RunOpening, readOpening } from "./find-model.ts";
-import { MAX_MESSAGE_BYTES } from "./h2-run.ts";
-import {
-  type Backend,
-  breakOff,
-  type Held,
-  type OnOwnCall,
-  pipe,
-  type RelayHandler,
-  relay,
-  requestHeaders,
-} from "./relay.ts";
-import { StreamPeer } from "./stream-peer.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import type { SplitRuns, SplitUpload, UploadOutcome } from "../../../core/split-runs.ts";
+import type { Principal } from "../../../core/turn.ts";
+import type { Append } from "../../../wire/agent/bidi-append.ts";
+import { Rendezvous } from "../../../wire/agent/rendezvous.ts";
+import type { ServerExchange } from "../../../wire/http/server-exchange.ts";
+import type { Asker } from "../callers.ts";
+import { RELAY, refused, type Verdict } from "../decide-run.ts";
+import { type RunOpening, readOpening } from "../find-model.ts";
+import { type Backend, type Held, type OnOwnCall, relay } from "../relay.ts";
+import { StreamPeer } from "../stream-peer.ts";
+import { endWith, openEarly, relayIntoOpen } from "./h1-download.ts";
+import { MAX_APPEND_BYTES, MAX_DOWNLOAD_BYTES, readHeld, readRequestId, readUpload } from "./h1-requests.ts";
 
 /** Some clients send append 0 only after they have the headers of RunSSE, so these go out after this long. */
 const HEADERS_AFTER_MS = 100;
@@ -33,18 +18,12 @@ const HEADERS_AFTER_MS = 100;
 /** A run whose append 0 does not come is passed on after this long. */
 const FIRST_APPEND_MS = 30_000;
 
-/** An append is hex text. */
-const MAX_APPEND_BYTES = 2 * MAX_MESSAGE_BYTES + 1024;
-const MAX_DOWNLOAD_BYTES = 64 * 1024;
-
 /** The path that appends come to. Who calls depends on it. */
 const APPEND_PATH = "/aiserver.v1.BidiService/BidiAppend";
 
 /** Bytes of all appends that wait for the append 0 of their run. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_ROOMS = 10_000;
-
-const MAX_ERROR_BYTES = 256 * 1024;
 
 interface Room {
   /** Settles with append 0. */
@@ -322,104 +301,6 @@ function openingOf(payload: Uint8Array): RunOpening | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Reads a body up to a limit. The rest, if there is any, stays in the request. Undefined if the client is gone. */
-export function readHeld(exchange: ServerExchange, maxBytes: number): Promise<Held | undefined> {
-  const { request } = exchange;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  return new Promise((resolve) => {
-    const settle = (held: Held | undefined) => {
-      request.off("data", onData).off("end", onEnd).pause();
-      resolve(held);
-    };
-    const onData = (chunk: Buffer) => {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > maxBytes) settle({ chunks, isWhole: false });
-    };
-    const onEnd = () => settle({ chunks, isWhole: true });
-    request.on("data", onData).on("end", onEnd);
-    exchange.onOver(() => settle(undefined));
-  });
-}
-
-/** Returns undefined if the upload is not one that we can read: then it is the backend's. */
-async function readUpload(exchange: ServerExchange, { chunks, isWhole }: Held): Promise<Append | undefined> {
-  if (!isWhole || mediaType(exchange.header("content-type")) !== "application/proto") return undefined;
-  const body = Buffer.concat(chunks);
-  try {
-    const isGzip = exchange.header("content-encoding") === "gzip";
-    const request = fromBinary(BidiAppendRequestSchema, isGzip ? await gunzip(body, MAX_APPEND_BYTES) : body);
-    return findAppendProblem(request) === undefined ? readAppend(request) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function readRequestId(exchange: ServerExchange, { chunks }: Held, kind: "stream" | "poll"): string | undefined {
-  const read = (payload: Uint8Array) =>
-    kind === "stream"
-      ? fromBinary(BidiRequestIdSchema, payload).requestId
-      : fromBinary(BidiPollRequestSchema, payload).requestId?.requestId;
-  let id: string | undefined;
-  try {
-    new FrameDecoder({ maxFrameBytes: MAX_DOWNLOAD_BYTES }).push(Buffer.concat(chunks), (flags, payload) => {
-      if ((flags & FLAG_COMPRESSED) === 0) id ??= read(payload);
-    });
-  } catch {
-    return undefined;
-  }
-  return id || exchange.header("x-request-id");
-}
-
-/** Sends the headers of a stream before it is known who answers it. */
-function openEarly(exchange: ServerExchange): void {
-  const type = mediaType(exchange.header("content-type"));
-  const takesGzip = /\bgzip\b/.test(exchange.header("connect-accept-encoding") ?? "");
-  exchange.open(200, { "content-type": type, ...(takesGzip && { "connect-content-encoding": "gzip" }) });
-}
-
-/** Passes on the backend's stream below headers of ours. An error of the backend's becomes the end of the stream. */
-function relayIntoOpen(exchange: ServerExchange, backend: Backend, held: Held): void {
-  const { "connect-accept-encoding": encodings = "", ...headers } = requestHeaders(exchange);
-  const accepted = /\bgzip\b/.test(encodings) ? { "connect-accept-encoding": "gzip" } : {};
-  let hasBegun = false;
-  const handler: RelayHandler = {
-    head({ status }) {
-      hasBegun = status === 200;
-      if (hasBegun) return undefined;
-      const body = new BodyCollector(MAX_ERROR_BYTES);
-      return {
-        data: (chunk) => void body.push(chunk),
-        end: () => exchange.end(encodeFrame(endFrameOf(status, body.bytes()), FLAG_END)),
-      };
-    },
-    fail(error) {
-      if (hasBegun) breakOff(exchange, error);
-      else endWith(exchange, error);
-    },
-  };
-  pipe(exchange, backend, held, handler, { ...headers, ...accepted });
-}
-
-/** The body of a failed call has the same error as an end frame would. */
-function endFrameOf(status: number, body: Buffer): Buffer {
-  try {
-    const error = JSON.parse(body.toString("utf8")) as unknown;
-    if (typeof error === "object" && error !== null && "code" in error) return Buffer.from(JSON.stringify({ error }));
-  } catch {
-    // It is no Connect error.
-  }
-  const error = new ExcursorError("upstream-failed", `Cursor's backend answered with HTTP status ${status}.`);
-  return failureOf(error).toEndFrame();
-}
-
-/** Ends a stream with an error, whether its headers are out or not. */
-function endWith(exchange: ServerExchange, error: ExcursorError): void {
-  if (exchange.hasResponded) exchange.end(encodeFrame(failureOf(error).toEndFrame(), FLAG_END));
-  else respondError(exchange, error);
 }
 
 /** Resolves after some time, or when the exchange is over. */
