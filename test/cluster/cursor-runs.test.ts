@@ -55,7 +55,10 @@ async function setUp() {
 
 const TASK = '@sim call look {"at":"x"} ;; wait ;; call look {"at":"y"} ;; wait ;; say {{result.0}}, {{result.1}}';
 
-describe.skipIf(!hasRedis)("a run over HTTP/1.1 whose halves reach different gateways", () => {
+/** Each test starts five programs. */
+const SLOW = { timeout: 60_000 };
+
+describe.skipIf(!hasRedis)("a run over HTTP/1.1 whose halves reach different gateways", SLOW, () => {
   describe.each(["download", "append"] as const)("the %s first", (first) => {
     it("is answered by a model of ours, and nothing of it reaches the backend", async () => {
       const { split, connect, backendPaths } = await setUp();
@@ -133,7 +136,7 @@ const exchange = async (url: string, key: string): Promise<string> => {
   return ((await response.json()) as { accessToken: string }).accessToken;
 };
 
-describe.skipIf(!hasRedis)("gateways of a cluster, for Cursor's clients", () => {
+describe.skipIf(!hasRedis)("gateways of a cluster, for Cursor's clients", SLOW, () => {
   it("take each other's tokens, until the key is revoked (SEC-09)", async () => {
     const { targets, nodes } = await setUp();
     const [home = "", other = ""] = nodes.map((node) => node.home);

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { ExcursorError } from "../../core/errors.ts";
 import type { RunHome, SplitRuns, SplitUpload, UploadOutcome } from "../../core/split-runs.ts";
 import { within } from "../../core/within.ts";
@@ -11,6 +12,10 @@ import { decodeError, type EncodedError, encodeError } from "../turns/turn-messa
 
 /** Longer than any message of a run may wait for the run's first one. */
 const REPLY_MS = 45_000;
+
+/** A gateway that has just joined may not be known here yet. */
+const FIND_TRIES = 4;
+const FIND_PAUSE_MS = 250;
 
 const TTL_MS = 60_000;
 const MAX_KNOWN = 10_000;
@@ -205,8 +210,7 @@ export class ClusterRuns implements SplitRuns {
   }
 
   async #ask(tag: string, message: RunMessage): Promise<RunReply> {
-    const node = await this.#nodes.find(tag);
-    if (!node) throw homeGone();
+    const node = await this.#nodeOf(tag);
     const exchange = await this.#client.open(node, "run", message);
     exchange.end();
     const replies = await within(Array.fromAsync(exchange.messages()), REPLY_MS, () => {
@@ -214,6 +218,15 @@ export class ClusterRuns implements SplitRuns {
       throw connectionLost();
     });
     return (replies[0] ?? {}) as RunReply;
+  }
+
+  async #nodeOf(tag: string): Promise<InternalAddress> {
+    for (let tries = 0; tries < FIND_TRIES; tries++) {
+      if (tries > 0) await wait(FIND_PAUSE_MS);
+      const node = await this.#nodes.find(tag);
+      if (node) return node;
+    }
+    throw homeGone();
   }
 
   #learn(requestId: string, home: string): void {
