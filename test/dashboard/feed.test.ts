@@ -33,7 +33,7 @@ it("shows a parked run, and drops it", async () => {
 it.skipIf(!hasRedis)(
   "shows the gateways of a cluster, their parked runs and forwards, and that Redis is away",
   async () => {
-    const redis = await startRedis(onTestFinished);
+    const redis = await startRedis((cleanup) => onTestFinished(async () => void (await cleanup())));
     const open = (node: string) => openDashboard({ cluster: { redis: redis.url, node }, limits: { handoverMs: 0 } });
     const [a, b] = [await open("a"), await open("b")];
     const figuresOf = ({ cluster }: NowMessage) =>
