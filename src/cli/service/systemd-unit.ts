@@ -5,7 +5,8 @@ const USELESS_RESTARTS = "65 77 78";
 
 /**
  * Returns a user unit for systemd. Folders of the user stay writable, since agents and MCP servers work there. There is
- * no MemoryDenyWriteExecute: V8 compiles code.
+ * no MemoryDenyWriteExecute: V8 compiles code. There is no ProtectKernelModules and the like, which drop capabilities: a
+ * manager of a user may not do that, and the service would not start (218/CAPABILITIES).
  */
 export const systemdUnit = ({ node, program, flags, home }: ServicePlan): string => `[Unit]
 Description=Excursor gateway
@@ -24,9 +25,6 @@ UMask=0077
 NoNewPrivileges=yes
 ProtectSystem=full
 PrivateTmp=yes
-ProtectKernelTunables=yes
-ProtectKernelModules=yes
-ProtectControlGroups=yes
 RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
