@@ -1,6 +1,10 @@
 import { z } from "zod";
+import { ExcursorError } from "../../core/errors.ts";
 import { BUNDLES, PRODUCT } from "../app/app-file.ts";
 import { type Digest, digestOf } from "../app/digest.ts";
+
+/** Of records and journals. */
+const FORMAT = 1;
 
 const digest = z
   .string()
@@ -9,7 +13,7 @@ const digest = z
 const path = z.enum([...BUNDLES, PRODUCT]);
 
 const recordSchema = z.object({
-  format: z.literal(1),
+  format: z.literal(FORMAT),
   /** The real path of `resources/app`. */
   root: z.string(),
   version: z.string(),
@@ -26,7 +30,7 @@ const recordSchema = z.object({
 export type PatchRecord = Readonly<z.infer<typeof recordSchema>>;
 
 const journalSchema = z.object({
-  format: z.literal(1),
+  format: z.literal(FORMAT),
   kind: z.enum(["patch", "restore"]),
   root: z.string(),
   backupSet: z.string().regex(/^[\w.-]+$/),
@@ -39,7 +43,7 @@ const journalSchema = z.object({
 /** A change in progress. It has enough to finish the change or to undo it, wherever it stops. */
 export type Journal = Readonly<z.infer<typeof journalSchema>>;
 
-/** Returns undefined if there is no record, or if it is damaged. Nothing is restored then. */
+/** Returns undefined if there is no record, or if it is damaged. Nothing is restored then. Throws if it is too new. */
 export const parseRecord = (text: string | undefined): PatchRecord | undefined =>
   text === undefined ? undefined : parseSealed(recordSchema, text);
 
@@ -49,8 +53,19 @@ function parseSealed<T>(schema: z.ZodType<T>, text: string): T | undefined {
   try {
     const sealed = z.object({ digest, body: z.string() }).parse(JSON.parse(text));
     if (digestOf([Buffer.from(sealed.body)]) !== sealed.digest) return undefined;
-    return schema.safeParse(JSON.parse(sealed.body)).data;
-  } catch {
+    const body: unknown = JSON.parse(sealed.body);
+    if (newerSchema.safeParse(body).success) throw tooNew();
+    return schema.safeParse(body).data;
+  } catch (error) {
+    if (error instanceof ExcursorError) throw error;
     return undefined;
   }
 }
+
+const newerSchema = z.object({ format: z.number().min(FORMAT + 1) });
+
+const tooNew = (): ExcursorError =>
+  new ExcursorError("config", "This Cursor was patched by a newer Excursor.", {
+    code: "ide_too_new",
+    hint: "Update Excursor. Nothing was changed.",
+  });

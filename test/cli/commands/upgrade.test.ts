@@ -55,6 +55,17 @@ describe("a file of a newer Excursor", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
+  it("a patch of the IDE is not taken back, and its originals are kept", async () => {
+    const { home, start } = setUp();
+    const body = JSON.stringify({ format: 2, root: "/opt/cursor" });
+    const file = join(home, "ide/records/0123456789abcdef.json");
+    mkdirSync(join(home, "ide/records"), { recursive: true, mode: 0o700 });
+    writeFileSync(file, JSON.stringify({ digest: hash("sha256", body, "hex"), body }));
+    const { code, stderr } = await start("reset", "--yes").exited;
+    expect([code, stderr]).toEqual([78, expect.stringContaining("was patched by a newer Excursor.\nUpdate Excursor.")]);
+    expect(existsSync(file)).toBe(true);
+  });
+
   it("a capture is refused, too", async () => {
     const { home, start } = setUp();
     const file = join(home, "one.capture");
