@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
 /** A new folder that is gone after the test. */
@@ -36,10 +36,15 @@ export const npmInstall = (folder: string, ...packages: string[]): string =>
   run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...packages], folder);
 
 /** The path of every file and folder below a folder. Links are not followed: they may lead out of it. */
-export const listFiles = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
-    .sort();
+export function listFiles(folder: string): string[] {
+  // Node's own recursion follows links.
+  const visit = (path: string): string[] =>
+    readdirSync(join(folder, path), { withFileTypes: true }).flatMap((entry) => {
+      const child = join(path, entry.name);
+      return entry.isDirectory() ? [child, ...visit(child)] : [child];
+    });
+  return visit("").sort();
+}
 
 /** Returns the size of all files below a folder. */
 export const sizeInBytes = (folder: string): number =>
