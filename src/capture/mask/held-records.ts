@@ -80,7 +80,8 @@ export class HeldRecords {
     }
     let isDue = false;
     for (let index = 0; index < count; index++) {
-      const [from = 0, to = 0] = [starts[index], ends[index]];
+      const from = starts[index] ?? 0;
+      const to = ends[index] ?? 0;
       const text = this.#textOf(streams[index] ?? "");
       text.append(offset, offset + from - start, bytes, from, to);
       isDue ||= text.isDue;

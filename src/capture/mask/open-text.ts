@@ -85,7 +85,8 @@ export class OpenText {
     let at = this.#context;
     let done = 0;
     for (; done < pieces.length && at < end; done += 3) {
-      const [start = 0, length = 0] = [pieces[done + 1], pieces[done + 2]];
+      const start = pieces[done + 1] ?? 0;
+      const length = pieces[done + 2] ?? 0;
       if (!isClean) text.copy(bytes, start - first, at, Math.min(at + length, end));
       at += length;
       if (at <= end) continue;
