@@ -11,9 +11,9 @@ import { cpuMs } from "./usage.ts";
 const LOOPS = 10;
 const FOLLOW_UPS = 10;
 const TOKENS = 50;
-const SHORT = 1500;
+const SHORT = 300;
 /** Until the code that runs once for each request is compiled. */
-const WARM_UP_ROUNDS = 10;
+const WARM_UP_ROUNDS = 5;
 
 interface Sample {
   readonly firstTokenUs: number;
