@@ -45,6 +45,8 @@ const APPEND = "/aiserver.v1.BidiService/BidiAppend";
 
 interface Found {
   readonly head: CallHead;
+  readonly at: number;
+  endAt?: number;
   response?: ResponseInfo;
   readonly messages: { readonly at: number; readonly message: CapturedMessage }[];
   end?: CallEnd;
@@ -64,7 +66,7 @@ export async function loadCassette(file: string): Promise<Cassette> {
     const record = stored.read();
     if (record) addRecord(record, found, blobs);
   });
-  const calls = joinUploads([...found.values()]).map(describe);
+  const calls = joinUploads(withoutChanged([...found.values()])).map(describe);
   if (calls.length === 0)
     throw new ExcursorError("invalid-request", `${file} holds no call.`, { hint: "Record at least one call into it." });
   return { calls, blobs, problem: describeTail(file, tail) };
@@ -72,19 +74,34 @@ export async function loadCassette(file: string): Promise<Cassette> {
 
 function addRecord(record: CaptureRecord, found: Map<number, Found>, blobs: Map<string, string>): void {
   if (record.type === "call") {
-    found.set(record.call, { head: record.head, messages: [] });
+    found.set(record.call, { head: record.head, at: record.at, messages: [] });
     return;
   }
   if (record.type === "note" && record.note.type === "blob") blobs.set(record.note.from, record.note.to);
   const call = found.get(record.call);
   if (!call) return;
   if (record.type === "response") call.response = record.head;
-  if (record.type === "end") call.end = record.end;
+  if (record.type === "end") {
+    call.end = record.end;
+    call.endAt = record.at;
+  }
   if (record.type !== "message") return;
   const { direction, form, flags, wasCompressed } = record;
   // The reader reuses its memory.
   const message = { direction, form, flags, wasCompressed, bytes: Buffer.from(record.bytes) };
   call.messages.push({ at: record.at, message });
+}
+
+/** Leaves out answers of the backend that the gateway has changed: the client has heard those on its own wire. */
+function withoutChanged(found: readonly Found[]): readonly Found[] {
+  const heard = found.filter(({ head }) => head.wire === "client" && !isStream(head));
+  const isWithin = (call: Found, { at, endAt = Number.POSITIVE_INFINITY }: Found) => call.at >= at && call.at <= endAt;
+  return found.filter(
+    (call) =>
+      call.head.wire === "client" ||
+      isStream(call.head) ||
+      !heard.some((other) => pathOf(other.head) === pathOf(call.head) && isWithin(call, other)),
+  );
 }
 
 /** Gives each download over HTTP/1.1 its uploads. */
@@ -111,6 +128,9 @@ function joinUploads(found: readonly Found[]): readonly Found[] {
   for (const { messages } of downloads.values()) messages.sort((a, b) => a.at - b.at);
   return others;
 }
+
+export const isStream = ({ headers }: CallHead): boolean =>
+  headers["content-type"]?.startsWith("application/connect+") ?? false;
 
 const pathOf = ({ path }: CallHead): string => path.split("?", 1)[0] ?? path;
 

@@ -5,7 +5,7 @@ import { AgentClientMessageSchema } from "../gen/agent/v1/run_pb.ts";
 import { callHttp } from "../wire/http/http-call.ts";
 import { mediaType } from "../wire/http/http-errors.ts";
 import { wireLimits } from "../wire/limits.ts";
-import type { Cassette, CassetteCall } from "./cassette.ts";
+import { type Cassette, type CassetteCall, isStream } from "./cassette.ts";
 import { IdMap } from "./id-map.ts";
 import { meaningOf, UUID } from "./meaning.ts";
 import { blobsOf } from "./recorded-replies.ts";
@@ -42,7 +42,7 @@ export async function* replayCassette(cassette: Cassette, target: ReplayTarget):
       continue;
     }
     const startedAt = performance.now();
-    const difference = isStream(call)
+    const difference = isStream(call.head)
       ? firstDifference(recordedSteps(call), await replayStream(call, target, blobs, ids), isCut(call))
       : firstDifference(recordedAnswer(call), await replayUnary(call, target, ids), false);
     const ms = performance.now() - startedAt;
@@ -67,12 +67,9 @@ function reasonToSkip(call: CassetteCall): string | undefined {
   const { path, response, outcome } = call;
   if (!CONNECT_PATH.test(path)) return "it is no call of Cursor's protocol";
   if (path.startsWith("/aiserver.v1.AnalyticsService/")) return "statistics are not sent twice";
-  if (isStream(call) && call.method === undefined) return "our schema does not have its method";
+  if (isStream(call.head) && call.method === undefined) return "our schema does not have its method";
   return response === undefined && outcome !== "aborted" ? "the capture has no answer to it" : undefined;
 }
-
-const isStream = ({ head }: CassetteCall): boolean =>
-  head.headers["content-type"]?.startsWith("application/connect+") ?? false;
 
 function recordedAnswer({ head, response, messages, method }: CassetteCall): readonly Step[] {
   const body = messages.find(({ direction }) => direction === "received")?.bytes ?? new Uint8Array();

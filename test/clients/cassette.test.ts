@@ -4,22 +4,16 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { captureTransport } from "../../src/capture/capture-transport.ts";
 import { CaptureWriter } from "../../src/capture/capture-writer.ts";
 import { CaptureRecorder } from "../../src/capture/recorder.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import { type Turn, textOf } from "../../src/core/turn.ts";
-import { relay } from "../../src/faces/cursor/relay.ts";
 import { startSim } from "../../src/sim/server.ts";
-import { createConnectionPool } from "../../src/wire/http/connection-pool.ts";
-import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
-import { ServerExchange } from "../../src/wire/http/server-exchange.ts";
-import { listenForBoth } from "../../src/wire/http/server-listener.ts";
 import { harProblems } from "../capture/support/har-problems.ts";
 import { excursor } from "../cli/support/excursor.ts";
 import { CALLS, call, STOP, say } from "../faces/cursor/support/models.ts";
 import { SIGNED_IN } from "../faces/cursor/support/stage.ts";
-import { OWN, setUpOwnRuns, TRANSPORTS } from "./cursor-own-runs/support/stage.ts";
+import { OWN, setUpOwnRuns, TRANSPORTS, type Transport } from "./cursor-own-runs/support/stage.ts";
 import { SdkProcess } from "./support/sdk-process.ts";
 import { SCENARIOS, type Scene, seen } from "./support/sdk-scenarios.ts";
 
@@ -151,24 +145,13 @@ const CUSTOM: readonly (readonly TurnEvent[])[] = [
   [call("c3", "boom", {}), call("c4", "launch", {}), CALLS],
 ];
 
-/** Captures between a client and the face: `excursor capture` records what a face says to Cursor's backend, and so no own runs. */
-async function startRelay(origin: string, file: string): Promise<Stage> {
+/** Starts a face that records, with a model of ours. */
+async function startFace(hostConfig: Transport, file: string): Promise<Stage> {
   const recorder = new CaptureRecorder(new CaptureWriter({ file, maxBytes: 1e8, onEnd: () => {} }));
-  const transports = {
-    h1: captureTransport(createHttp1Transport(), "h1", recorder),
-    h2: captureTransport(createConnectionPool(), "h2", recorder),
-  };
-  const listener = await listenForBoth({
-    host: "127.0.0.1",
-    port: 0,
-    onRequest: (request, response) => relay(new ServerExchange(request, response), { origin, transports }),
-  });
+  const { url } = await setUpOwnRuns(hostConfig, answer, { face: { recorder } });
   return {
-    url: `http://127.0.0.1:${listener.port}`,
+    url,
     async stop() {
-      listener.destroy();
-      await listener.close();
-      for (const transport of Object.values(transports)) transport.destroy();
       recorder.close();
       return "";
     },
@@ -179,9 +162,8 @@ describe.each(TRANSPORTS)("runs of our own models over %s", (hostConfig) => {
   it(
     "play the same to the official client from a capture of the face",
     async () => {
-      const { url } = await setUpOwnRuns(hostConfig, answer);
       const { recorded, played, leaves } = await recordAndPlay(
-        (file) => startRelay(url, file),
+        (file) => startFace(hostConfig, file),
         async ({ sdk, cwd }) => {
           writeFileSync(join(cwd, "crlf.txt"), "\uFEFFone\r\ntwo\r\nthree\r\n");
           const results: unknown[] = [];

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readCapture } from "../../src/capture/capture-reader.ts";
@@ -23,13 +23,17 @@ async function ask(url: string, model: string): Promise<string> {
   return choices[0]?.message.content ?? "";
 }
 
-/** Returns the calls of the gateway's capture, with the kinds of their messages. */
-async function readCalls(home: string) {
+function captureOf(home: string): string {
   const folder = join(home, "captures");
   const [name = ""] = readdirSync(folder).filter((file) => file.endsWith(".capture"));
+  return join(folder, name);
+}
+
+/** Returns the calls of the gateway's capture, with the kinds of their messages. */
+async function readCalls(home: string) {
   const list = new CallList({ direction: undefined, kind: "" });
   const kinds = new Map<number, string[]>();
-  for await (const stored of readCapture(join(folder, name))) {
+  for await (const stored of readCapture(captureOf(home))) {
     const record = list.add(stored);
     if (record?.type !== "message") continue;
     const kind = `${record.direction} ${kindOf(record, list.of(record.call)?.path ?? "")}`;
@@ -50,7 +54,7 @@ it("a request of a client and the call of an upstream that names no conversation
 });
 
 it.each(["h2", "h1"] as const)(
-  "a run of an own model for a client of Cursor's is recorded on both wires, %s",
+  "a run of an own model for a client of Cursor's is recorded on both wires (SEC-52), %s",
   async (transport) => {
     const gateway = await start();
     // The driver of another gateway is the client.
@@ -60,6 +64,11 @@ it.each(["h2", "h1"] as const)(
     await gateway.restart();
 
     const calls = await readCalls(gateway.home);
+    // A holder of a key has no account, so all its calls are answered here.
+    const lists = calls.filter(({ wire, path }) => wire === "client" && path.endsWith("/AvailableModels"));
+    expect(lists[0]).toMatchObject({ status: 200, outcome: "ok" });
+    expect(lists[0]?.kinds).toContain("received AvailableModelsResponse");
+    expect(readFileSync(captureOf(gateway.home)).includes(KEY)).toBe(false);
     const upstream = calls.filter(({ path }) => path === "/v1/chat/completions");
     expect(upstream).toMatchObject([{ wire: "upstream", status: 200, outcome: "ok" }]);
     const own = calls.filter(({ wire, requestId }) => wire === "client" && requestId === upstream[0]?.requestId);

@@ -3,7 +3,7 @@ import type { CaptureRecorder } from "../../capture/recorder.ts";
 import type { CursorFaceParts } from "../../faces/cursor/index.ts";
 import { plainHeaders } from "../../wire/http/http.ts";
 
-/** Records the calls of Cursor's clients that are not passed on. Those that are passed on are recorded behind the face. */
+/** Records the calls of Cursor's clients that are not just passed on. The others are recorded behind the face. */
 export const captureOwnCalls =
   (recorder: CaptureRecorder): NonNullable<CursorFaceParts["onOwnCall"]> =>
   (exchange, held, requestId) => {
@@ -22,7 +22,7 @@ export const captureOwnCalls =
     let received: BodyReader | undefined;
     for (const chunk of held.chunks) sent.push(chunk);
     const onData = (chunk: Uint8Array) => sent.push(chunk);
-    // The request is paused, so this listener takes nothing away from the one that reads it.
+    // The request is paused, or read within this turn of the event loop, so this takes nothing away from its reader.
     request.on("data", onData);
     exchange.watch({
       head(status, answered) {

@@ -35,7 +35,7 @@ export interface CursorFaceOptions {
   readonly trustedOrigin?: ((url: string) => string | undefined) | undefined;
   /** Returns the error for a token or key of ours that is not valid, and counts it. Default: {@link invalidToken}. */
   readonly refuseToken?: ((exchange: ServerExchange, token: string) => ExcursorError) | undefined;
-  /** Called with each call of a run that we answer, before its body is read further. */
+  /** Called with each call that we answer, or whose answer we change, before its body is read further. */
   readonly onOwnCall?: OnOwnCall | undefined;
   /** Signs the face's tokens on all gateways of a cluster. Absent: a secret of this process. */
   readonly tokenSecret?: Secret | undefined;
@@ -72,6 +72,8 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   const callers = new Callers(options);
   const configs = new ServerConfigs(backend, options.trustedOrigin);
   const live = new Map<StreamPeer, ServerExchange>();
+  const tellOwn = (exchange: ServerExchange, held: Held = UNREAD) =>
+    options.onOwnCall?.(exchange, held, requestIdOf(exchange));
 
   const serve = (peer: StreamPeer, model: string, exchange: ServerExchange): void => {
     live.set(peer, exchange);
@@ -127,6 +129,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     if (!held) return;
     const isJson = wantsJson(exchange);
     const named = held.isWhole ? await names.answer(Buffer.concat(held.chunks), isJson) : undefined;
+    if (named) tellOwn(exchange, held);
     if (named) exchange.respond(200, named, { "content-type": isJson ? "application/json" : "application/proto" });
     else relay(exchange, await configs.backendFor(exchange), held);
   };
@@ -161,6 +164,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     if (key === RUN_POLL) return http1.download(exchange, "poll");
     if (key === APPEND) return http1.append(exchange);
     const list = MODEL_LISTS.get(key);
+    if (list || caller.type === "key") tellOwn(exchange);
     if (list) return answerList(exchange, list);
     if (caller.type === "key") {
       if (key !== EXCHANGE) return answerKeyHolder(exchange);
@@ -189,6 +193,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   };
 }
 
+const UNREAD: Held = { chunks: [], isWhole: false };
 const LIST_TIMEOUT_MS = 15_000;
 const MAX_SMALL_REQUEST_BYTES = 1024 * 1024;
 

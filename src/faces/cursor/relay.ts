@@ -26,7 +26,7 @@ export interface Held {
   readonly isWhole: boolean;
 }
 
-/** Told of a call that is not passed on: what of its body has been read, and the id of its run. */
+/** Told of a call that is not just passed on: what of its body has been read, and the id of its run. */
 export type OnOwnCall = (exchange: ServerExchange, held: Held, requestId: string) => void;
 
 const NOTHING: Held = { chunks: [], isWhole: false };

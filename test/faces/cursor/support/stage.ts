@@ -1,5 +1,8 @@
 import { afterEach } from "vitest";
 import { createOwnAccounts } from "../../../../src/app/accounts/own-accounts.ts";
+import { captureOwnCalls } from "../../../../src/app/capture/capture-own-calls.ts";
+import { captureTransport } from "../../../../src/capture/capture-transport.ts";
+import type { CaptureRecorder } from "../../../../src/capture/recorder.ts";
 import type { ModelInfo } from "../../../../src/core/driver.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { SplitRuns } from "../../../../src/core/split-runs.ts";
@@ -56,13 +59,19 @@ export interface FaceStageOptions {
   /** The other gateways of a cluster. */
   readonly split?: SplitRuns;
   readonly firstAppendMs?: number;
+  /** Records its calls, as `serve --capture` does. */
+  readonly recorder?: CaptureRecorder;
   /** Makes the exchanges of the listener. */
   readonly makeExchange?: (...parts: ConstructorParameters<typeof ServerExchange>) => ServerExchange;
 }
 
 /** A face in front of a backend, all gone after the test. */
 export async function setUpFace(origin: string, options: FaceStageOptions = {}): Promise<FaceStage> {
-  const transports = { h1: createHttp1Transport(), h2: createConnectionPool() };
+  const { recorder } = options;
+  const wires = { h1: createHttp1Transport(), h2: createConnectionPool() };
+  const transports = recorder
+    ? { h1: captureTransport(wires.h1, "h1", recorder), h2: captureTransport(wires.h2, "h2", recorder) }
+    : wires;
   deferred(() => {
     transports.h1.destroy();
     transports.h2.destroy();
@@ -86,6 +95,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
       transport: transports.h1,
     }),
     serveRun,
+    onOwnCall: recorder && captureOwnCalls(recorder),
     listModels: async () => models,
     isOwnModel: (name) => models.some(({ id }) => id === name),
     trustedOrigin: options.trustedOrigin,
