@@ -88,6 +88,11 @@ export class CallList {
     return record;
   }
 
+  /** How many calls there are, wanted or not. */
+  get count(): number {
+    return this.#calls.size;
+  }
+
   of(call: number): CallSummary | undefined {
     return this.#calls.get(call);
   }

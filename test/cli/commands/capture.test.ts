@@ -101,6 +101,9 @@ describe("excursor capture", { timeout: 60_000 }, () => {
     expect(text.join("")).toMatch(/^write to \w{3}\.\w{8}@\w{7}\.\w{3} now$/);
     const lines = (await run("inspect", file, "--jsonl", ...filter)).stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line).kind)).toEqual(messages.map(({ kind }: { kind: string }) => kind));
+    expect((await run("inspect", file, "--rpc", "no-such")).stdout).toMatch(
+      /^None of its \d+ calls fits the filters\.\n$/,
+    );
     const none = await run("inspect", file, "--call", "999");
     expect([none.code, none.stderr]).toEqual([65, expect.stringContaining("no call 999")]);
   });

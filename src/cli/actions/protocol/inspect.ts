@@ -38,7 +38,7 @@ export async function runInspect(file: string, flags: InspectFlags): Promise<voi
   if (flags.jsonl) return printLines(file, list);
   if (flags.call !== undefined) return printTimeline(file, list, flags.call, flags);
   const calls = list.wanted();
-  process.stdout.write(flags.json ? `${JSON.stringify(calls, null, 2)}\n` : tableOf(calls));
+  process.stdout.write(flags.json ? `${JSON.stringify(calls, null, 2)}\n` : tableOf(calls, list.count));
 }
 
 type Listing = CallList & { readonly blobIds: ReadonlyMap<string, string> };
@@ -92,8 +92,9 @@ function withBlobIds<Message extends CapturedMessage>(
   return { ...message, bytes: replaceBlobIds(message.bytes, schema, ids) };
 }
 
-function tableOf(calls: readonly CallSummary[]): string {
-  if (calls.length === 0) return "No calls.\n";
+/** `count` is the number of calls in the capture. */
+function tableOf(calls: readonly CallSummary[], count: number): string {
+  if (calls.length === 0) return count === 0 ? "No calls.\n" : `None of its ${count} calls fits the filters.\n`;
   const rows = calls.map((call) =>
     [
       String(call.call),
