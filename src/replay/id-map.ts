@@ -1,10 +1,8 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { Masker } from "../capture/mask/masker.ts";
+import { maskedWords, shapeOf } from "./masked-words.ts";
 
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gi;
 const PATH = /(?<![\w/])\/[\w.+@ -]+(?:\/[\w.+@ -]+)+/g;
-/** No secret has these. */
-const BETWEEN_SECRETS = /[\s"'\\,;<>()]+/;
 const BLOB_ID_BYTES = 32;
 const MAX_IDS = 100_000;
 const MAX_DEPTH = 20;
@@ -51,22 +49,7 @@ export class IdMap {
     if (old.length !== current.length) return;
     const paths = current.match(PATH) ?? [];
     for (const [index, before] of (old.match(PATH) ?? []).entries()) this.#learnFolder(before, paths[index] ?? "");
-    this.#learnMasked(old, current);
-  }
-
-  /** Learns what a capture masks, such as addresses, if the recorded word may be the mask of the new one. */
-  #learnMasked(old: string, current: string): void {
-    const masked = latin1(new Masker().bytes(Buffer.from(current, "latin1")));
-    if (masked === current) return;
-    const [before, now, hidden] = [old, current, masked].map((text) => text.split(BETWEEN_SECRETS)) as [
-      string[],
-      string[],
-      string[],
-    ];
-    for (const [index, word] of now.entries()) {
-      const recorded = before[index] ?? "";
-      if (word !== hidden[index] && word !== recorded && shapeOf(word) === shapeOf(recorded)) this.#add(recorded, word);
-    }
+    for (const [before, now] of maskedWords(old, current)) this.#add(before, now);
   }
 
   /** Learns the folders in which two paths differ, if those of the recorded one may be masks. */
@@ -99,9 +82,6 @@ export class IdMap {
     else if (from.length === to.length && this.#ids.size < MAX_IDS) this.#ids.set(from, to);
   }
 }
-
-/** Masks keep length and punctuation. */
-const shapeOf = (text: string): string => text.replace(/\w/g, "x");
 
 const latin1 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");

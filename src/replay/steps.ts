@@ -1,3 +1,4 @@
+import { isMaskOf } from "./masked-words.ts";
 import type { Meaning } from "./meaning.ts";
 
 /** A part of what a backend says, in a form in which two backends can be compared. */
@@ -61,7 +62,8 @@ export function firstDifference(
     const [before, after] = [recorded[index], now[index]];
     const mayGoOn = isCut && index === length - 1 && before !== undefined && STREAMED.test(before.kind);
     const isSameText = mayGoOn ? after?.text.startsWith(before.text) : before?.text === after?.text;
-    if (before?.kind === after?.kind && isSameText) continue;
+    const isSame = isSameText || (before && after && isMaskOf(before.text, after.text));
+    if (before?.kind === after?.kind && isSame) continue;
     return { step: index + 1, recorded: before, now: after };
   }
   return undefined;

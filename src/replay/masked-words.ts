@@ -1,0 +1,30 @@
+import { Masker } from "../capture/mask/masker.ts";
+
+/** No secret has these. */
+const BETWEEN_SECRETS = /[\s"'\\,;<>()]+/;
+
+/** Masks keep length and punctuation. */
+export const shapeOf = (text: string): string => text.replace(/\w/g, "x");
+
+/**
+ * Returns the words that a capture masks in the text of now, such as addresses, each with the recorded word if that may be its
+ * mask. Both texts have one character for each byte.
+ */
+export function maskedWords(recorded: string, now: string): readonly (readonly [recorded: string, now: string])[] {
+  const masked = Buffer.from(new Masker().bytes(Buffer.from(now, "latin1"))).toString("latin1");
+  if (masked === now) return [];
+  const before = recorded.split(BETWEEN_SECRETS);
+  const hidden = masked.split(BETWEEN_SECRETS);
+  return now.split(BETWEEN_SECRETS).flatMap((word, index) => {
+    const old = before[index] ?? "";
+    const isMask = word !== hidden[index] && word !== old && shapeOf(word) === shapeOf(old);
+    return isMask ? [[old, word] as const] : [];
+  });
+}
+
+/** Whether a recorded text is the one of now, with what a capture masks in it. */
+export function isMaskOf(recorded: string, now: string): boolean {
+  const [old, current] = [recorded, now].map((text) => Buffer.from(text).toString("latin1")) as [string, string];
+  if (old.length !== current.length) return false;
+  return maskedWords(old, current).reduce((text, [from, to]) => text.replace(from, () => to), old) === current;
+}
