@@ -36,6 +36,8 @@ async function setUp() {
       }),
     ),
   );
+  const known = ({ log }: OwnNode) => log().split("A gateway of the cluster is reached.").length - 1;
+  for (const node of nodes) await expect.poll(() => known(node), { timeout: 10_000 }).toBe(2);
   const targets = nodes.map(({ cursorUrl = "" }) => cursorUrl);
   /** Paths that the backend was asked for, but for the questions of the gateways themselves. */
   const backendPaths = () =>
@@ -88,8 +90,6 @@ describe.skipIf(!hasRedis)("a run over HTTP/1.1 whose halves reach different gat
     it("works while Redis is away", async () => {
       const { split, connect, redis, nodes } = await setUp();
       const { url } = await split(first);
-      const others = ({ log }: OwnNode) => log().split("A gateway of the cluster is reached.").length - 1;
-      for (const node of nodes) await expect.poll(() => others(node), { timeout: 5000 }).toBe(2);
       await redis.kill();
       const isDegraded = async ({ url: at }: { url: string }) => (await fetch(`${at}/readyz`)).text();
       for (const node of nodes) await expect.poll(() => isDegraded(node)).toContain("degraded");

@@ -99,24 +99,31 @@ export class ClusterRuns implements SplitRuns {
 
   opened(requestId: string): () => void {
     this.#learn(requestId, this.#nodes.tag);
-    void this.#write(requestId).then((waiting) => this.#announce(requestId, waiting));
-    const renew = async () => {
-      // Gateways that asked while Redis did not have the key, since it was restarted.
-      const waiting = await this.#write(requestId);
-      if (waiting) this.#announce(requestId, waiting);
-    };
-    const timer = setInterval(() => void renew(), TTL_MS / 3).unref();
+    void this.#write(requestId, () =>
+      this.#announce(
+        requestId,
+        this.#others().map(({ tag }) => tag),
+      ),
+    );
+    const timer = setInterval(() => void this.#write(requestId), TTL_MS / 3).unref();
     return () => clearInterval(timer);
   }
 
   async find(requestId: string): Promise<boolean> {
     if (!this.#homes.has(requestId)) {
-      const home = await this.#link.ask<unknown>(
-        (client) => FIND.run(client, [this.#key(requestId)], [this.#nodes.tag, String(TTL_MS)]),
-        () => this.#askAll(requestId),
+      let isLate = false;
+      await this.#link.ask<unknown>(
+        async (client) => {
+          const home = await FIND.run(client, [this.#key(requestId)], [this.#nodes.tag, String(TTL_MS)]);
+          if (!Buffer.isBuffer(home)) return;
+          this.#learn(requestId, home.toString());
+          if (isLate) this.#home?.moved(requestId);
+        },
+        () => {
+          isLate = true;
+          return this.#askAll(requestId);
+        },
       );
-      // An announcement may have come meanwhile.
-      if (Buffer.isBuffer(home) || typeof home === "string") this.#learn(requestId, String(home));
     }
     return this.isElsewhere(requestId);
   }
@@ -171,34 +178,39 @@ export class ClusterRuns implements SplitRuns {
     return false;
   }
 
-  /** Returns the gateways that have asked for the run; undefined if Redis is away. */
-  #write(requestId: string): Promise<readonly string[] | undefined> {
-    return this.#link.ask<readonly string[] | undefined>(
+  /** Makes this gateway the home, and tells those that have asked for the run, also if Redis replies late. */
+  #write(requestId: string, fallback?: () => void): Promise<void> {
+    return this.#link.ask<void>(
       async (client) => {
         const fields = await OPEN.run(client, [this.#key(requestId)], [this.#nodes.tag, String(TTL_MS)]);
-        return (fields as readonly Buffer[]).map(String).flatMap((field) => /^asked (.+)$/.exec(field)?.[1] ?? []);
+        const asked = (fields as readonly Buffer[])
+          .map(String)
+          .flatMap((field) => /^asked (.+)$/.exec(field)?.[1] ?? []);
+        this.#announce(requestId, asked);
       },
-      () => undefined,
+      () => fallback?.(),
     );
   }
 
-  #announce(requestId: string, waiting: readonly string[] | undefined): void {
+  #announce(requestId: string, tags: readonly string[]): void {
     const home = this.#nodes.tag;
     // One that Redis answered too late for has asked here.
     const asked = this.#askers.get(requestId) ?? [];
     this.#askers.delete(requestId);
-    for (const tag of new Set([...asked, ...(waiting ?? this.#others().map((node) => node.tag))])) {
+    for (const tag of new Set([...asked, ...tags])) {
       if (tag !== home) this.#ask(tag, { type: "opened", requestId, home }).catch(() => {});
     }
   }
 
-  /** Asks every other gateway for a run. Returns the tag of its home. */
-  async #askAll(requestId: string): Promise<string | undefined> {
+  /** Asks every other gateway for a run. */
+  async #askAll(requestId: string): Promise<void> {
+    const asker = this.#nodes.tag;
     const asked = this.#others().map(async ({ tag }) => {
-      const { isHere } = await this.#ask(tag, { type: "where", requestId, asker: this.#nodes.tag });
-      return isHere ? tag : Promise.reject(homeGone());
+      const { isHere } = await this.#ask(tag, { type: "where", requestId, asker });
+      if (isHere) this.#learn(requestId, tag);
+      else throw homeGone();
     });
-    return Promise.any(asked).catch(() => undefined);
+    await Promise.any(asked).catch(() => {});
   }
 
   #others(): readonly InternalAddress[] {

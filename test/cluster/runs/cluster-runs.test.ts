@@ -6,8 +6,8 @@ import { ClusterRuns } from "../../../src/cluster/runs/cluster-runs.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { RunHome } from "../../../src/core/split-runs.ts";
 
-/** What Redis replies with: late, or this value. */
-type Reply = "late" | readonly Buffer[] | null;
+/** What Redis replies to a script: nothing, after the fallback, or this value. */
+type Reply = "away" | { readonly late: Promise<readonly Buffer[] | Buffer> } | readonly Buffer[] | null;
 
 /** Gateways that reach each other in memory. `replies` has what Redis replies to each. */
 function connect(replies: Readonly<Record<string, Reply>>) {
@@ -30,7 +30,13 @@ function connect(replies: Readonly<Record<string, Reply>>) {
   for (const [tag, reply] of Object.entries(replies)) {
     const link = {
       key: (...parts: string[]) => parts.join(":"),
-      ask: async (_work: unknown, fallback: (why: string) => unknown) => (reply === "late" ? fallback("late") : reply),
+      async ask(work: (client: unknown) => Promise<unknown>, fallback: () => unknown) {
+        if (reply === "away") return fallback();
+        const isLate = reply !== null && "late" in reply;
+        const client = { withTypeMapping: () => ({ evalSha: async () => (isLate ? reply.late : reply) }) };
+        const worked = work(client);
+        return isLate ? fallback() : worked;
+      },
     } as unknown as RedisLink;
     const runs = new ClusterRuns(link, client, {
       tag,
@@ -50,16 +56,25 @@ function connect(replies: Readonly<Record<string, Reply>>) {
 const upload = { requestId: "r", seqno: 3n, payload: Buffer.from("hello"), authorization: "Bearer x" };
 
 describe("runs whose requests reach different gateways", () => {
-  it("tells a gateway that asked before the run was opened, also if Redis replied to it too late (REL-45)", async () => {
-    const { at, homeAt } = connect({ aaaa: [], bbbb: "late" });
+  it("tells a gateway that asked before the run was opened, also if it could not ask Redis (REL-45)", async () => {
+    const { at, homeAt } = connect({ aaaa: [], bbbb: "away" });
     expect(await at("bbbb").find("r")).toBe(false);
     at("aaaa").opened("r")();
     await vi.waitFor(() => expect(homeAt("bbbb").moved).toHaveBeenCalledWith("r"));
     expect(at("bbbb").isElsewhere("r")).toBe(true);
   });
 
+  it("takes a home that Redis names too late (REL-45)", async () => {
+    const { promise, resolve } = Promise.withResolvers<Buffer>();
+    const { at, homeAt } = connect({ bbbb: { late: promise } });
+    expect(await at("bbbb").find("r")).toBe(false);
+    resolve(Buffer.from("aaaa"));
+    await vi.waitFor(() => expect(homeAt("bbbb").moved).toHaveBeenCalledWith("r"));
+    expect(at("bbbb").isElsewhere("r")).toBe(true);
+  });
+
   it("tells all gateways if Redis does not say who asked", async () => {
-    const { at, homeAt } = connect({ aaaa: "late", bbbb: null, cccc: null });
+    const { at, homeAt } = connect({ aaaa: "away", bbbb: null, cccc: null });
     expect(await at("bbbb").find("r")).toBe(false);
     at("aaaa").opened("r")();
     await vi.waitFor(() => expect(homeAt("bbbb").moved).toHaveBeenCalledWith("r"));
@@ -67,7 +82,7 @@ describe("runs whose requests reach different gateways", () => {
   });
 
   it("sends messages and errors as they are", async () => {
-    const { at, homeAt } = connect({ aaaa: "late", bbbb: "late" });
+    const { at, homeAt } = connect({ aaaa: "away", bbbb: "away" });
     at("aaaa").opened("r")();
     expect(await at("bbbb").find("r")).toBe(true);
     expect(await at("bbbb").send(upload)).toBe("taken");
