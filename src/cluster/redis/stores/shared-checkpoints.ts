@@ -63,7 +63,9 @@ export function createSharedCheckpoints(
       () => undefined,
     );
     const checkpoint = Array.isArray(found) ? await readCheckpoint(principalId, historyKey, found) : undefined;
-    if (checkpoint) local.put(principalId, historyKey, checkpoint);
+    if (!checkpoint) return undefined;
+    local.put(principalId, historyKey, checkpoint);
+    sent.add(room.key(principalId, digest(checkpoint.conversationId)), checkpoint.blobs.keys());
     return checkpoint;
   };
 
