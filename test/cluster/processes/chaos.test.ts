@@ -22,10 +22,15 @@ const TOOLS = 10;
 /** The seed of the random moments. A run that failed is repeated with the seed that it has printed. */
 const SEED = Number(process.env["CLUSTER_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
+/** A Redis that is late counts as away, and 200 tasks on few cores make it late. */
+const PATIENT_MS = 10_000;
+/** The default of `limits.redisMs`. */
+const USUAL_MS = 50;
+
 const NOTING_SERVER = fileURLToPath(new URL("../support/noting-server.ts", import.meta.url));
 
 /** Three gateways whose hub has a real MCP server each. All of these servers write to one file. */
-async function setUp(more: Readonly<Record<string, string>> = {}) {
+async function setUp(redisMs = PATIENT_MS) {
   const trace: TraceEntry[] = [];
   const sim = await startSim({ trace: (entry) => trace.push(entry) });
   defer(() => sim.close());
@@ -45,7 +50,7 @@ async function setUp(more: Readonly<Record<string, string>> = {}) {
       EXCURSOR_LIMITS_REQUESTS_PER_KEY: "1024",
       EXCURSOR_LIMITS_STREAMS_PER_KEY: "1024",
       EXCURSOR_LIMITS_PARKED_RUNS_PER_KEY: "1000",
-      ...more,
+      EXCURSOR_LIMITS_REDIS_MS: String(redisMs),
     },
     (home) => writeFileSync(join(home, "mcp.json"), JSON.stringify({ mcpServers }), { mode: 0o600 }),
   );
@@ -131,8 +136,7 @@ describe.skipIf(!hasBalancer)(`${TASKS} tasks of ${TOOLS} tools at once, over th
 
   it("complete while gateways are killed at random moments", async () => {
     const troubles = { kills: 8, pauses: 0, losses: 0 };
-    // A Redis that is late counts as away, and all of this on few cores makes it late.
-    const stage = await setUp({ EXCURSOR_LIMITS_REDIS_MS: "10000" });
+    const stage = await setUp();
     const trouble = () => makeTrouble(stage.cluster, troubles, SEED);
     const figures = await play("kills", stage, { trouble, maxToolMs: 2000 });
     expect(figures).toMatchObject({ ...NOTHING_WRONG, hubDoubled: 0 });
@@ -143,7 +147,7 @@ describe.skipIf(!hasBalancer)(`${TASKS} tasks of ${TOOLS} tools at once, over th
 
   it("complete while Redis is paused, killed and restarted empty at random moments", async () => {
     const troubles = { kills: 0, pauses: 3, losses: 3 };
-    const stage = await setUp();
+    const stage = await setUp(USUAL_MS);
     const trouble = () => makeTrouble(stage.cluster, troubles, SEED);
     const figures = await play("no Redis", stage, { trouble, maxToolMs: 2000 });
     expect(figures).toMatchObject({ ...NOTHING_WRONG, ...HUB_RIGHT, sentAgain: 0 });
@@ -151,7 +155,7 @@ describe.skipIf(!hasBalancer)(`${TASKS} tasks of ${TOOLS} tools at once, over th
 
   it("complete while all of this happens at once", async () => {
     const troubles = { kills: 8, pauses: 3, losses: 3 };
-    const stage = await setUp();
+    const stage = await setUp(USUAL_MS);
     const trouble = () => makeTrouble(stage.cluster, troubles, SEED);
     const figures = await play("kills and no Redis", stage, { trouble, maxToolMs: 2000 });
     // A gateway that dies while Redis is away takes with it what it knows of its hub's last calls: docs/scaling.md.
