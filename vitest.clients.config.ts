@@ -4,7 +4,7 @@ import { ResultsReporter } from "./test/clients/matrix/results-reporter.ts";
 export default defineConfig({
   test: {
     // The official SDKs, too, which `npm test` also runs: they are rows of the matrix.
-    include: ["test/clients/**/*.test.ts", "test/gateway/{*-sdk,tools}.test.ts"],
+    include: ["test/clients/**/*.test.ts", "test/gateway/{sdk/*,runs/tools}.test.ts"],
     reporters: ["default", new ResultsReporter()],
     globalSetup: "test/clients/support/global-setup.ts",
     // A command line that starts may take its time, the more on a busy machine.

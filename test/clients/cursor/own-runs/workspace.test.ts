@@ -3,10 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Turn, textOf } from "../../../src/core/turn.ts";
-import type { AgentClientMessage } from "../../../src/gen/agent/v1/run_pb.ts";
-import { CALLS, call, STOP, say } from "../../faces/cursor/support/models.ts";
-import { program } from "../../mcp-servers/support/everything.ts";
+import { type Turn, textOf } from "../../../../src/core/turn.ts";
+import type { AgentClientMessage } from "../../../../src/gen/agent/v1/run_pb.ts";
+import { CALLS, call, STOP, say } from "../../../faces/cursor/support/models.ts";
+import { program } from "../../../mcp-servers/support/everything.ts";
 import { OWN, rounds, setUpOwnRuns, TRANSPORTS } from "./support/stage.ts";
 
 /** One pixel. */

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterAll, describe, expect, it } from "vitest";
-import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
-import { ConversationStepSchema } from "../../src/gen/agent/v1/tool_call_pb.ts";
-import { BidiAppendRequestSchema } from "../../src/gen/aiserver/v1/bidi_pb.ts";
-import { FrameDecoder } from "../../src/wire/connect/envelope.ts";
-import { startTap, type TappedCall } from "../faces/cursor/support/byte-tap.ts";
-import { setUpFace, setUpSim } from "../faces/cursor/support/stage.ts";
-import { type RunOutcome, SdkProcess } from "./support/sdk-process.ts";
+import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../../src/gen/agent/v1/run_pb.ts";
+import { ConversationStepSchema } from "../../../src/gen/agent/v1/tool_call_pb.ts";
+import { BidiAppendRequestSchema } from "../../../src/gen/aiserver/v1/bidi_pb.ts";
+import { FrameDecoder } from "../../../src/wire/connect/envelope.ts";
+import { startTap, type TappedCall } from "../../faces/cursor/support/byte-tap.ts";
+import { setUpFace, setUpSim } from "../../faces/cursor/support/stage.ts";
+import { type RunOutcome, SdkProcess } from "../support/sdk-process.ts";
 
 const folders: string[] = [];
 

@@ -1,12 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Answer, errorBody, signatureOf, startAnthropicServer } from "../../drivers/support/anthropic-server.ts";
-import { replyJson } from "../../drivers/support/api-server.ts";
-import { KEY, setUpGateway } from "../../gateway/support/gateway-process.ts";
-import { openOwnGateway } from "../../gateway/support/own-gateway.ts";
-import { installed, setUpAgentBridge } from "../support/agent-bridge.ts";
-import { type SdkMessage, SdkProcess } from "../support/sdk-process.ts";
+import {
+  type Answer,
+  errorBody,
+  signatureOf,
+  startAnthropicServer,
+} from "../../../drivers/support/anthropic-server.ts";
+import { replyJson } from "../../../drivers/support/api-server.ts";
+import { KEY, setUpGateway } from "../../../gateway/support/gateway-process.ts";
+import { openOwnGateway } from "../../../gateway/support/own-gateway.ts";
+import { installed, setUpAgentBridge } from "../../support/agent-bridge.ts";
+import { type SdkMessage, SdkProcess } from "../../support/sdk-process.ts";
 import { makeFolder, TRANSPORTS, type Transport } from "./support/stage.ts";
 
 /** The account that is signed in at the gateway, and at its client. */

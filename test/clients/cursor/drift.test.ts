@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { compareSchemas, isConflict } from "../../src/drift/compare-schemas.ts";
-import { schemaOf } from "../../src/drift/own-schema.ts";
-import { loadOwnFiles } from "../../src/drift/own-schema-files.ts";
-import { readSdk } from "../../src/drift/read-sdk.ts";
+import { compareSchemas, isConflict } from "../../../src/drift/compare-schemas.ts";
+import { schemaOf } from "../../../src/drift/own-schema.ts";
+import { loadOwnFiles } from "../../../src/drift/own-schema-files.ts";
+import { readSdk } from "../../../src/drift/read-sdk.ts";
 
 /** The last SDK with plain descriptors, and the first with compact strings. npm downloads both; none of their code runs. */
 const [PLAIN, COMPACT] = ["1.0.31", "1.0.32"];

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startTap } from "../faces/cursor/support/byte-tap.ts";
-import { SIGNED_IN, setUpFace, setUpSim } from "../faces/cursor/support/stage.ts";
-import { type Prompt, type RunOutcome, SdkProcess } from "./support/sdk-process.ts";
+import { startTap } from "../../faces/cursor/support/byte-tap.ts";
+import { SIGNED_IN, setUpFace, setUpSim } from "../../faces/cursor/support/stage.ts";
+import { type Prompt, type RunOutcome, SdkProcess } from "../support/sdk-process.ts";
 
 const LARGE = 10 << 20;
 

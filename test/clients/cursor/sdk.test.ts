@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { SimOptions, TraceEntry } from "../../src/sim/options.ts";
-import { type Simulator, startSim } from "../../src/sim/server.ts";
-import { makeCertificate } from "../wire/support/certificate.ts";
-import { type AgentSettings, type RunOutcome, SdkProcess } from "./support/sdk-process.ts";
+import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
+import { type Simulator, startSim } from "../../../src/sim/server.ts";
+import { makeCertificate } from "../../wire/support/certificate.ts";
+import { type AgentSettings, type RunOutcome, SdkProcess } from "../support/sdk-process.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 

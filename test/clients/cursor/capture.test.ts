@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { startSim } from "../../src/sim/server.ts";
-import { excursor } from "../cli/support/excursor.ts";
-import { SdkProcess } from "./support/sdk-process.ts";
+import { startSim } from "../../../src/sim/server.ts";
+import { excursor } from "../../cli/support/excursor.ts";
+import { SdkProcess } from "../support/sdk-process.ts";
 
 const MAIL = "ada.lovelace@example.com";
 const TOKEN = "sdk-login-token-0123456789-abcdefghij";

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Turn, textOf } from "../../../src/core/turn.ts";
-import { CALLS, call, STOP, say } from "../../faces/cursor/support/models.ts";
+import { type Turn, textOf } from "../../../../src/core/turn.ts";
+import { CALLS, call, STOP, say } from "../../../faces/cursor/support/models.ts";
 import { setUpOwnRuns, TRANSPORTS } from "./support/stage.ts";
 
 describe.each(TRANSPORTS)("the official client in a new process, over %s", (hostConfig) => {

@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import { hasBalancer } from "../cluster/support/compose-processes.ts";
-import { ACCOUNT, type CursorCluster, startCursorCluster } from "../cluster/support/cursor-cluster.ts";
-import { KEY } from "../gateway/support/gateway-process.ts";
-import { SdkProcess } from "./support/sdk-process.ts";
+import { hasBalancer } from "../../cluster/support/compose-processes.ts";
+import { ACCOUNT, type CursorCluster, startCursorCluster } from "../../cluster/support/cursor-cluster.ts";
+import { KEY } from "../../gateway/support/gateway-process.ts";
+import { SdkProcess } from "../support/sdk-process.ts";
 
 const cleanups: (() => unknown)[] = [];
 const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);

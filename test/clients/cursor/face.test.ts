@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterAll, describe, expect, it } from "vitest";
-import { ExcursorError } from "../../src/core/errors.ts";
-import { createServeRun } from "../../src/faces/cursor/run/serve-run.ts";
-import type { RunPeer, ServeRun } from "../../src/faces/cursor/run-peer.ts";
-import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
-import { CALLS, call, engineWith, STOP, say } from "../faces/cursor/support/models.ts";
-import { KEY, SIGNED_IN, setUpFace, setUpSim } from "../faces/cursor/support/stage.ts";
-import { type AgentSettings, type RunOutcome, SdkProcess } from "./support/sdk-process.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
+import { createServeRun } from "../../../src/faces/cursor/run/serve-run.ts";
+import type { RunPeer, ServeRun } from "../../../src/faces/cursor/run-peer.ts";
+import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../../src/gen/agent/v1/run_pb.ts";
+import { CALLS, call, engineWith, STOP, say } from "../../faces/cursor/support/models.ts";
+import { KEY, SIGNED_IN, setUpFace, setUpSim } from "../../faces/cursor/support/stage.ts";
+import { type AgentSettings, type RunOutcome, SdkProcess } from "../support/sdk-process.ts";
 
 const folders: string[] = [];
 

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ExcursorError } from "../../../src/core/errors.ts";
-import type { Turn } from "../../../src/core/turn.ts";
-import { CALLS, call, STOP, say } from "../../faces/cursor/support/models.ts";
-import { SdkProcess } from "../support/sdk-process.ts";
+import { ExcursorError } from "../../../../src/core/errors.ts";
+import type { Turn } from "../../../../src/core/turn.ts";
+import { CALLS, call, STOP, say } from "../../../faces/cursor/support/models.ts";
+import { SdkProcess } from "../../support/sdk-process.ts";
 import { makeFolder, OWN, rounds, setUpOwnRuns, TRANSPORTS } from "./support/stage.ts";
 
 describe.each(TRANSPORTS)("errors that the official client shows, over %s", (hostConfig) => {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { SimOptions } from "../../src/sim/options.ts";
-import { type Stage, setUpGateway } from "../gateway/support/gateway-process.ts";
-import { type SdkMessage, SdkProcess, type SendSettings } from "./support/sdk-process.ts";
+import type { SimOptions } from "../../../src/sim/options.ts";
+import { type Stage, setUpGateway } from "../../gateway/support/gateway-process.ts";
+import { type SdkMessage, SdkProcess, type SendSettings } from "../support/sdk-process.ts";
 
 /** The client calls a stream stalled after 30 s without a message. */
 const SHORT_MS = 12_000;

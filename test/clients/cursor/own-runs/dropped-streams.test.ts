@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TurnEvent } from "../../../src/core/events.ts";
-import type { Turn } from "../../../src/core/turn.ts";
-import type { ServerExchange } from "../../../src/wire/http/server-exchange.ts";
-import { CALLS, call, STOP, say } from "../../faces/cursor/support/models.ts";
+import type { TurnEvent } from "../../../../src/core/events.ts";
+import type { Turn } from "../../../../src/core/turn.ts";
+import type { ServerExchange } from "../../../../src/wire/http/server-exchange.ts";
+import { CALLS, call, STOP, say } from "../../../faces/cursor/support/models.ts";
 import { CutExchange } from "./support/cut-exchange.ts";
 import { OWN, setUpOwnRuns, TRANSPORTS, type Transport } from "./support/stage.ts";
 

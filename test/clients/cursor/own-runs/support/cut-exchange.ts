@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { constants } from "node:http2";
-import { ServerExchange } from "../../../../src/wire/http/server-exchange.ts";
+import { ServerExchange } from "../../../../../src/wire/http/server-exchange.ts";
 
 /** An exchange whose answer can break off: everything before one frame arrives, that frame and all later ones are lost. */
 export class CutExchange extends ServerExchange {
