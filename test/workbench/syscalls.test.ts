@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { type AppTree, bundlePath, DESKTOP, GLASS, isPure, makeApp, snapshot } from "../ide/support/app-tree.ts";
 
-/** REL-54, REL-55 with real processes and real system calls; `test/ide/faults.test.ts` does the same in one process. */
+/** REL-54, REL-55 with real processes and real system calls; `test/faults/ide-files.test.ts` does the same in one process. */
 
 const SCRIPT = fileURLToPath(new URL("support/change-process.ts", import.meta.url));
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { addKey } from "../../src/server/gate/keys/gateway-keys.ts";
-import { KEY } from "../gateway/support/gateway-process.ts";
-import { type CountingProxy, startCountingProxy } from "./support/counting-proxy.ts";
-import { type OwnNode, openOwnCluster } from "./support/own-cluster.ts";
-import { hasRedis } from "./support/redis-process.ts";
+import { addKey } from "../../../src/server/gate/keys/gateway-keys.ts";
+import { KEY } from "../../gateway/support/gateway-process.ts";
+import { type CountingProxy, startCountingProxy } from "../support/counting-proxy.ts";
+import { type OwnNode, openOwnCluster } from "../support/own-cluster.ts";
+import { hasRedis } from "../support/redis-process.ts";
 
-const SERVER = fileURLToPath(new URL("../mcp/support/scripted-server.ts", import.meta.url));
+const SERVER = fileURLToPath(new URL("../../mcp/support/scripted-server.ts", import.meta.url));
 
 const MODEL = "gpt-5.5";
 const LIMITS = { usage: ["1000000 tokens/day", "500 steps/conversation", "10000 requests/minute"], streams: 9 };

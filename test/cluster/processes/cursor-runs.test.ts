@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
-import { AgentService } from "../../src/gen/agent/v1/service_pb.ts";
-import { addKey, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
-import { encodeAppend } from "../../src/wire/agent/bidi-append.ts";
-import { KEY } from "../gateway/support/gateway-process.ts";
-import { BackendClient } from "../sim/support/backend-client.ts";
-import { type OwnNode, openOwnCluster } from "./support/own-cluster.ts";
-import { hasRedis } from "./support/redis-process.ts";
-import { startSplitter } from "./support/splitter.ts";
+import { AgentService } from "../../../src/gen/agent/v1/service_pb.ts";
+import { addKey, revokeKey } from "../../../src/server/gate/keys/gateway-keys.ts";
+import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
+import { KEY } from "../../gateway/support/gateway-process.ts";
+import { BackendClient } from "../../sim/support/backend-client.ts";
+import { type OwnNode, openOwnCluster } from "../support/own-cluster.ts";
+import { hasRedis } from "../support/redis-process.ts";
+import { startSplitter } from "../support/splitter.ts";
 
 const cleanups: (() => unknown)[] = [];
 const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);

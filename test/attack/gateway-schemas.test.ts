@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { DialectAdapter, Question } from "../gateway/support/dialect.ts";
+import { DIALECTS } from "../gateway/support/dialects/index.ts";
+import { KEY, type Stage, setUpGateway } from "../gateway/support/gateway-process.ts";
 import { ENDLESS_ENUMS, LADDER, nested, SLOW_ANSWER, SLOW_PATTERN } from "../schema/support/hostile-schemas.ts";
-import type { DialectAdapter, Question } from "./support/dialect.ts";
-import { DIALECTS } from "./support/dialects/index.ts";
-import { KEY, type Stage, setUpGateway } from "./support/gateway-process.ts";
 
 const cleanups: (() => unknown)[] = [];
 let stage: Stage;

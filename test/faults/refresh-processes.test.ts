@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
-import { type AccountsStage, setUpAccounts } from "./support/accounts-stage.ts";
+import { type AccountsStage, setUpAccounts } from "../credentials/support/accounts-stage.ts";
 
 const children: ChildProcessByStdio<Writable, Readable, Readable>[] = [];
 

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 import { describe, expect, it, vi } from "vitest";
-import { excursor } from "../../cli/support/excursor.ts";
-import { setUpGateway } from "../support/gateway-process.ts";
-import { type Answer, answersTo, type Messages, TOOLS } from "../support/tool-client.ts";
+import { excursor } from "../cli/support/excursor.ts";
+import { setUpGateway } from "../gateway/support/gateway-process.ts";
+import { type Answer, answersTo, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
 
-const SERVER = fileURLToPath(new URL("../../mcp/support/counting-server.ts", import.meta.url));
+const SERVER = fileURLToPath(new URL("../mcp/support/counting-server.ts", import.meta.url));
 
 /** A gateway with one server, `odd`, that counts its calls. */
 async function setUp() {

@@ -15,9 +15,9 @@ import {
   isPure,
   makeApp,
   snapshot,
-} from "./support/app-tree.ts";
-import { type Fault, faultyFiles } from "./support/faulty-files.ts";
-import { pretendOlder } from "./support/pretend-older.ts";
+} from "../ide/support/app-tree.ts";
+import { type Fault, faultyFiles } from "../ide/support/faulty-files.ts";
+import { pretendOlder } from "../ide/support/pretend-older.ts";
 
 /** REL-54, REL-55: whatever goes wrong, after the next start the app is as it came or fully patched. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { assistant, open, read, user } from "../cursor/support/driver-stage.ts";
-import { agentTurn, gone, setUpAgent } from "./support/agent-stage.ts";
+import { agentTurn, gone, setUpAgent } from "../drivers/acp/support/agent-stage.ts";
+import { assistant, open, read, user } from "../drivers/cursor/support/driver-stage.ts";
 
 describe("an agent that misbehaves", () => {
   it("may write to stdout what is no message, and what nobody knows", async () => {
