@@ -1,5 +1,5 @@
 import type { ExcursorError } from "../core/errors.ts";
-import { FLAG_COMPRESSED, FrameDecoder, type OnFrame } from "../wire/connect/envelope.ts";
+import { encodeFrame, FLAG_COMPRESSED, FrameDecoder, type OnFrame } from "../wire/connect/envelope.ts";
 import { gunzipNow } from "../wire/connect/gzip.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport } from "../wire/http/http.ts";
 import { mediaType } from "../wire/http/http-errors.ts";
@@ -116,6 +116,8 @@ function cutOf(error: ExcursorError): CallCut | undefined {
 const withCookies = ({ headers, cookies }: Parameters<HttpHandler["head"]>[0]): Readonly<Record<string, string>> =>
   cookies ? { ...headers, "set-cookie": cookies.join(", ") } : headers;
 
+const MAX_DELTA_BYTES = 1024;
+
 /** Reads the messages of a body as its bytes come. */
 export interface BodyReader {
   readonly bytes: number;
@@ -141,8 +143,12 @@ export function readBody(
   const body: Uint8Array[] = [];
   let bodyBytes = 0;
   const decoder = new FrameDecoder(wireLimits());
-  const onFrame: OnFrame = (flags, payload) =>
+  const onFrame: OnFrame = (flags, payload) => {
+    // A frame that came in two chunks is a delta as often as any.
+    if (flags === 0 && payload.length < MAX_DELTA_BYTES && takesDelta(encodeFrame(payload))) return;
     tell("frame", payload, flags & ~FLAG_COMPRESSED, (flags & FLAG_COMPRESSED) !== 0);
+  };
+  const takesDelta = (frame: Uint8Array) => recording.deltas(direction, frame, 0) === frame.length;
   const takeFrames = (chunk: Uint8Array) => {
     for (let at = 0; at < chunk.length; ) {
       if (decoder.heldBytes === 0) at = recording.deltas(direction, chunk, at);

@@ -104,12 +104,11 @@ export class CaptureRecorder {
       },
       deltas: (direction, chunk, from) => {
         const finder = direction === "sent" ? sentDeltas : receivedDeltas;
-        let at = from;
-        for (; finder?.find(chunk, at); at = finder.end) {
-          records.addFrame(call, this.#timeOfDelta(), direction, finder);
-          this.#messageCount++;
-        }
-        return at;
+        if (!finder) return from;
+        const before = finder.found;
+        const end = records.addFrames({ call, at: this.#timeOfDelta(), direction }, chunk, from, finder);
+        this.#messageCount += finder.found - before;
+        return end;
       },
       note: (note) => add({ type: "note", note }),
       end: (end) => {

@@ -4,18 +4,6 @@ import { SecretForms } from "../../observe/secret-forms.ts";
 import { FieldIndex, isString, messageOf, streamAt } from "./leaves.ts";
 import { isOrdinaryText, NAMED_SECRET_BYTES, NAMED_SECRET_QUOTES } from "./message-masker.ts";
 
-/** A frame whose texts are all pieces of longer ones: `bytes` from `start`, where its envelope is, to `end`. */
-export interface DeltaFrame {
-  readonly bytes: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-  /** How many pieces it has. */
-  readonly count: number;
-  readonly streams: readonly string[];
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
-}
-
 /** A field on its way from the message: a message or a text. */
 interface Place {
   /** Of a text. */
@@ -38,14 +26,17 @@ const QUOTE = 0x22;
  * are left to `MessageMasker`: any text that is not streamed, bytes, unknown fields, fields that are or name secrets, and
  * whatever else the masker does more with than to join and mask texts.
  */
-export class DeltaFinder implements DeltaFrame {
-  bytes: Uint8Array = new Uint8Array(0);
-  start = 0;
+export class DeltaFinder {
+  /** Where the frame ends. */
   end = 0;
+  /** How many texts it has, each a piece of a stream. */
   count = 0;
   readonly streams: string[] = [];
   readonly starts: number[] = [];
   readonly ends: number[] = [];
+  /** How many frames were found. */
+  found = 0;
+  #bytes: Uint8Array = new Uint8Array(0);
   readonly #index = new FieldIndex();
   readonly #root: Place;
   #places = 0;
@@ -63,16 +54,17 @@ export class DeltaFinder implements DeltaFrame {
     if (from > bytes.length || bytes[start] !== 0 || bytes[start + 1] !== 0 || bytes[start + 2] !== 0) return false;
     const end = from + (((bytes[start + 3] ?? 0) << 8) | (bytes[start + 4] ?? 0));
     if (end > bytes.length) return false;
-    this.bytes = bytes;
-    this.start = start;
+    this.#bytes = bytes;
     this.end = end;
     this.count = 0;
     this.#textEnd = from;
-    return this.#walk(from, end, this.#root) && this.#endsGap(end) && !this.#mayNameSecret(from, end);
+    const isDelta = this.#walk(from, end, this.#root) && this.#endsGap(end) && !this.#mayNameSecret(from, end);
+    if (isDelta) this.found++;
+    return isDelta;
   }
 
   #walk(from: number, end: number, place: Place): boolean {
-    const { bytes } = this;
+    const bytes = this.#bytes;
     for (let at = from; at < end; ) {
       const first = bytes[at++] ?? 0;
       const wireType = first & 7;
@@ -126,7 +118,7 @@ export class DeltaFinder implements DeltaFrame {
   #mayNameSecret(from: number, end: number): boolean {
     if (end - from < NAMED_SECRET_BYTES) return false;
     let quotes = 0;
-    for (let at = from; at < end; at++) if (this.bytes[at] === QUOTE) quotes++;
+    for (let at = from; at < end; at++) if (this.#bytes[at] === QUOTE) quotes++;
     return quotes >= NAMED_SECRET_QUOTES;
   }
 

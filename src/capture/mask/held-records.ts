@@ -1,6 +1,6 @@
 import type { FramesRecord } from "../record-format.ts";
-import type { CapturedMessage, CaptureRecord } from "../records.ts";
-import type { DeltaFrame } from "./delta-finder.ts";
+import type { CaptureRecord } from "../records.ts";
+import type { DeltaFinder } from "./delta-finder.ts";
 import type { Masker } from "./masker.ts";
 import type { Piece } from "./message-masker.ts";
 import { copyBytes, type HeldBytes, OpenText } from "./open-text.ts";
@@ -13,7 +13,11 @@ const MAX_BYTES = 1024 * 1024;
 const KEPT_BYTES = 64 * 1024;
 /** A damaged record is a small loss. */
 const MAX_FRAMES_BYTES = 64 * 1024;
+/** So much is looked through before it is kept. */
+const MAX_RUN_BYTES = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
+
+type FramesPlace = Pick<FramesRecord, "call" | "at" | "direction">;
 
 /** A record, and the place of its content in the held bytes. */
 interface Held {
@@ -65,33 +69,49 @@ export class HeldRecords {
     this.#added(isDue);
   }
 
-  /** Adds a frame. Those of one direction and one time become one record. */
-  addFrame(call: number, at: number, direction: CapturedMessage["direction"], frame: DeltaFrame): void {
-    const { bytes, start, end, count, streams, starts, ends } = frame;
-    const offset = this.#end;
-    this.#keep(bytes, start, end);
-    const last = this.#frames;
-    if (last?.record.at === at && last.record.direction === direction && offset - last.start < MAX_FRAMES_BYTES) {
-      last.end = this.#end;
-    } else {
-      const record: FramesRecord = { type: "frames", call, at, direction, bytes: NOTHING };
-      this.#frames = { record, start: offset, end: this.#end };
-      this.#held.push(this.#frames);
+  /**
+   * Adds the frames of a chunk from `from` on, as long as they are deltas. Returns where they end. Those of one direction
+   * and one time become one record.
+   */
+  addFrames(place: FramesPlace, chunk: Uint8Array, from: number, finder: DeltaFinder): number {
+    let start = from;
+    for (;;) {
+      const offset = this.#end;
+      const shift = offset - start;
+      let end = start;
+      let isDue = false;
+      while (!isDue && end - start < MAX_RUN_BYTES && finder.find(chunk, end)) {
+        for (let index = 0; index < finder.count; index++) {
+          const piece = finder.starts[index] ?? 0;
+          const text = this.#textOf(finder.streams[index] ?? "");
+          text.append(end + shift, piece + shift, chunk, piece, finder.ends[index] ?? 0);
+          isDue ||= text.isDue;
+        }
+        end = finder.end;
+      }
+      if (end === start) return end;
+      // Once for many frames: they follow each other here as they do in the chunk.
+      this.#keep(chunk, start, end);
+      this.#joinFrames(place, offset);
+      this.#added(isDue);
+      start = end;
     }
-    let isDue = false;
-    for (let index = 0; index < count; index++) {
-      const from = starts[index] ?? 0;
-      const to = ends[index] ?? 0;
-      const text = this.#textOf(streams[index] ?? "");
-      text.append(offset, offset + from - start, bytes, from, to);
-      isDue ||= text.isDue;
-    }
-    this.#added(isDue);
   }
 
   /** Masks and writes everything that waits. */
   flush(): void {
     this.#settle((text, held) => text.settleAll(this.#masker, held));
+  }
+
+  #joinFrames({ call, at, direction }: FramesPlace, offset: number): void {
+    const last = this.#frames;
+    if (last?.record.at === at && last.record.direction === direction && offset - last.start < MAX_FRAMES_BYTES) {
+      last.end = this.#end;
+      return;
+    }
+    const record: FramesRecord = { type: "frames", call, at, direction, bytes: NOTHING };
+    this.#frames = { record, start: offset, end: this.#end };
+    this.#held.push(this.#frames);
   }
 
   #textOf(stream: string): OpenText {
