@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { openOwnCluster } from "../../cluster/support/own-cluster.ts";
-import { freePort, hasRedis, startRedis } from "../../cluster/support/redis-process.ts";
-import { excursor } from "../support/excursor.ts";
+import { excursor } from "../../cli/support/excursor.ts";
+import { openOwnCluster } from "../support/own-cluster.ts";
+import { freePort, hasRedis, startRedis } from "../support/redis-process.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

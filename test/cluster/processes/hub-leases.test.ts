@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { HubMemory } from "../../../../src/core/hub/hub-memory.ts";
-import type { HubResult } from "../../../../src/core/hub/tool-hub.ts";
-import { redisNodes } from "../../../contracts/nodes.ts";
+import { HubMemory } from "../../../src/core/hub/hub-memory.ts";
+import type { HubResult } from "../../../src/core/hub/tool-hub.ts";
+import { redisNodes } from "../../contracts/nodes.ts";
 import {
   followUp,
   HUBS,
@@ -11,9 +11,9 @@ import {
   resultsIn,
   said,
   tool,
-} from "../../../core/hub/support/hub-gateway.ts";
-import { aTurn, gather, textIn } from "../../../core/support/turns.ts";
-import { hasRedis } from "../../support/redis-process.ts";
+} from "../../core/hub/support/hub-gateway.ts";
+import { aTurn, gather, textIn } from "../../core/support/turns.ts";
+import { hasRedis } from "../support/redis-process.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Run } from "../../../src/core/driver.ts";
-import type { ToolMessage } from "../../../src/core/turn.ts";
-import { aTurn, open, read, setUpDriver, user } from "./support/driver-stage.ts";
+import type { Run } from "../../src/core/driver.ts";
+import type { ToolMessage } from "../../src/core/turn.ts";
+import { aTurn, open, read, setUpDriver, user } from "../drivers/cursor/support/driver-stage.ts";
 
 const look = { name: "look", description: "looks", schema: { type: "object", properties: {} } };
 const CALL = '@sim call look {"at":"x"} ;; say it said {{result}}';

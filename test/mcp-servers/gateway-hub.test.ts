@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { excursor } from "../../cli/support/excursor.ts";
-import { startOAuthServer } from "../../mcp/support/oauth-server.ts";
-import { isAlive, untilGone } from "../../process/support/alive.ts";
-import { KEY, setUpGateway } from "../support/gateway-process.ts";
-import { answersTo, callsOf, type Messages, TOOLS } from "../support/tool-client.ts";
+import { excursor } from "../cli/support/excursor.ts";
+import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { answersTo, callsOf, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
+import { startOAuthServer } from "../mcp/support/oauth-server.ts";
+import { isAlive, untilGone } from "../process/support/alive.ts";
 
-const SERVER = fileURLToPath(new URL("../../mcp/support/scripted-server.ts", import.meta.url));
+const SERVER = fileURLToPath(new URL("../mcp/support/scripted-server.ts", import.meta.url));
 
 /** A gateway whose user has set up one server, which is called `srv`. */
 async function setUp(flags: readonly string[] = [], file: object = {}) {

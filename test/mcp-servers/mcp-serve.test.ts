@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { excursor } from "../cli/support/excursor.ts";
 import { RawConnection } from "../server/support/raw.ts";
-import { excursor } from "./support/excursor.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const SERVER = here("../mcp/support/scripted-server.ts");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { setUpGateway } from "../support/gateway-process.ts";
-import { answersTo, type Messages, TOOLS } from "../support/tool-client.ts";
+import { setUpGateway } from "../gateway/support/gateway-process.ts";
+import { answersTo, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
 
 const MAX_RESETS = 20;
 const ABORTS = 60;
