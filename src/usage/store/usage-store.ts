@@ -9,25 +9,15 @@ import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../rec
 import { CallRows } from "./call-rows.ts";
 import { ChargeRows } from "./charge-rows.ts";
 import { RequestRows, type Usual } from "./request-rows.ts";
+import { RowPruner, type RowPrunerOptions } from "./row-pruner.ts";
 import { RunRows } from "./run-rows.ts";
 import { type Settlement, settleRuns } from "./settle-runs.ts";
-import { addCorrection, addRecord, type Correction, NOTHING, type Spending, spendingOf } from "./spending.ts";
+import { addCorrection, NOTHING, type Spending, spendingOf } from "./spending.ts";
 import { type Spent, SpentRows } from "./spent-rows.ts";
 import { UnsettledRows } from "./unsettled-rows.ts";
+import { type UsageBatch, WaitingRecords } from "./waiting-records.ts";
 
-/** Records that are written together. */
-export interface UsageBatch {
-  readonly requests: readonly RequestRecord[];
-  readonly corrections: readonly Correction[];
-  readonly runs: readonly RunRecord[];
-  readonly calls: readonly ToolCallRecord[];
-}
-
-export interface UsageStoreOptions {
-  /** Rows that are older are deleted. */
-  readonly maxAgeMs: number;
-  /** If the file has more in use, the oldest rows are deleted. */
-  readonly maxBytes: number;
+export interface UsageStoreOptions extends Pick<RowPrunerOptions, "maxAgeMs" | "maxBytes"> {
   /** Told what an operator should know, at most once a minute. */
   readonly onNotice: (text: string) => void;
   /** Milliseconds since the epoch. */
@@ -40,13 +30,10 @@ export interface UsageStoreOptions {
 const FLUSH_MS = 1000;
 /** How long the first record after a pause waits for others. */
 const GATHER_MS = 100;
-const PRUNE_MS = 10 * 60_000;
 const NOTICE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Records that wait for a disk that is full or a file that is locked; beyond that the oldest are lost. */
 const MAX_PENDING = 10_000;
-/** The part of the rows that is deleted when the file is too large. */
-const PRUNED_PART = 0.05;
 
 /**
  * Keeps the usage record in SQLite. Records wait in memory and are written together, at most once a second, so a request
@@ -61,24 +48,19 @@ export class UsageStore implements UsageSink {
   readonly #now: () => number;
   readonly #clock: HeldClock;
   readonly #openedAt: number;
-  readonly #openedMs = performance.now();
   readonly #statements: ReturnType<typeof prepare>;
   readonly #requestRows: RequestRows;
   readonly #spentRows: SpentRows;
   readonly #callRows: CallRows;
   readonly #runRows: RunRows;
   readonly #chargeRows: ChargeRows;
-  #requests: RequestRecord[] = [];
-  #calls: ToolCallRecord[] = [];
-  /** By id, so that only the last state of a run is written. */
-  #runs = new Map<string, RunRecord>();
-  #corrections: Correction[] = [];
+  readonly #pruner: RowPruner;
+  #waiting = new WaitingRecords();
   #timer: NodeJS.Timeout | undefined;
   /** When the last write began, by `performance.now()`. */
   #flushedAt = Number.NEGATIVE_INFINITY;
   #lost = 0;
   #unsavedLoss = 0;
-  #prunedAt = Number.NEGATIVE_INFINITY;
   #noticedAt = Number.NEGATIVE_INFINITY;
   #isOpen = true;
 
@@ -94,6 +76,8 @@ export class UsageStore implements UsageSink {
     this.#callRows = new CallRows(connection);
     this.#runRows = new RunRows(connection);
     this.#chargeRows = new ChargeRows(connection);
+    const rows = { requests: this.#requestRows, others: [this.#callRows, this.#runRows, this.#chargeRows] };
+    this.#pruner = new RowPruner(connection, rows, { ...options, now: this.#now });
     this.unsettled = new UnsettledRows(connection, {
       now: this.#now,
       isOpen: () => this.#isOpen,
@@ -114,26 +98,24 @@ export class UsageStore implements UsageSink {
   request(record: RequestRecord): void {
     // Strangers without a key must not fill the disk.
     if (record.principalId === "") return;
-    this.#requests.push(record);
+    this.#waiting.addRequest(record);
     this.#wait();
   }
 
   toolCall(record: ToolCallRecord): void {
-    this.#calls.push(record);
+    this.#waiting.addCall(record);
     this.#wait();
   }
 
   run(record: RunRecord): void {
     if (record.principalId === "") return;
-    this.#runs.set(record.id, record);
+    this.#waiting.addRun(record);
     this.#wait();
   }
 
   /** Changes a record, whether it is written or not. */
   corrected(record: RequestRecord, before: RequestRecord): void {
-    const waiting = this.#requests.indexOf(before);
-    if (waiting >= 0) this.#requests[waiting] = record;
-    else if (record.principalId !== "") this.#corrections.push({ record, before });
+    this.#waiting.correct({ record, before });
     this.#wait();
   }
 
@@ -271,27 +253,20 @@ export class UsageStore implements UsageSink {
   flush(): boolean {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const requests = this.#requests;
-    const calls = this.#calls;
-    const runs = this.#runs;
-    const corrections = this.#corrections;
-    if (!this.#isOpen || (this.#pending === 0 && !this.unsettled.isChanged)) return true;
+    if (!this.#isOpen || (this.#waiting.count === 0 && !this.unsettled.isChanged)) return true;
     this.#flushedAt = performance.now();
     try {
       inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
-        this.#write({ requests, corrections, runs: [...runs.values()], calls });
+        this.#write(this.#waiting.batch);
         this.unsettled.write();
         if (this.#unsavedLoss > 0) this.#statements.addFact.run("lost", this.#unsavedLoss);
-        this.#prune();
+        this.#pruner.prune();
       });
     } catch (error) {
       this.#keep(error);
       return false;
     }
-    this.#requests = [];
-    this.#calls = [];
-    this.#runs = new Map();
-    this.#corrections = [];
+    this.#waiting = new WaitingRecords();
     this.#unsavedLoss = 0;
     this.unsettled.written();
     return true;
@@ -299,7 +274,7 @@ export class UsageStore implements UsageSink {
 
   close(): void {
     if (!this.#isOpen) return;
-    if (!this.flush()) this.#lose(this.#pending, "the gateway stopped");
+    if (!this.flush()) this.#lose(this.#waiting.count, "the gateway stopped");
     clearTimeout(this.#timer);
     this.#isOpen = false;
     this.#connection.close();
@@ -323,10 +298,6 @@ export class UsageStore implements UsageSink {
     this.#timer = setTimeout(() => this.flush(), dueMs).unref();
   }
 
-  get #pending(): number {
-    return this.#requests.length + this.#calls.length + this.#runs.size + this.#corrections.length;
-  }
-
   #spentBy({ principalId, startedAt }: RequestRecord, { tokens, dollars }: Spending): Spent {
     return { principalId, hour: this.#hourOf(startedAt), startedAt, tokens, dollars };
   }
@@ -340,24 +311,17 @@ export class UsageStore implements UsageSink {
     written: object | undefined,
     isCounted: (record: RequestRecord) => boolean,
   ): Spending {
-    const sum = { ...NOTHING, ...written };
-    const isOwn = (record: RequestRecord) => record.principalId === principalId && isCounted(record);
-    const requests = this.#requests.filter(isOwn);
-    const corrections = this.#corrections.filter(({ record }) => isOwn(record));
-    if (requests.length + corrections.length === 0) return sum;
-    const liftedAt = this.liftedAt(principalId);
-    return corrections
-      .filter(({ record }) => record.startedAt >= liftedAt)
-      .reduce(addCorrection, requests.filter(({ startedAt }) => startedAt >= liftedAt).reduce(addRecord, sum));
+    let liftedAt: number | undefined;
+    return this.#waiting.addTo({ ...NOTHING, ...written }, (record) => {
+      if (record.principalId !== principalId || !isCounted(record)) return false;
+      liftedAt ??= this.liftedAt(principalId);
+      return record.startedAt >= liftedAt;
+    });
   }
 
   /** Keeps a batch that could not be written for the next try. */
   #keep(error: unknown): void {
-    const surplus = Math.max(0, this.#pending - MAX_PENDING);
-    let left = surplus;
-    for (const waiting of [this.#calls, this.#requests, this.#corrections]) left -= waiting.splice(0, left).length;
-    for (const id of [...this.#runs.keys()].slice(0, left)) this.#runs.delete(id);
-    this.#lose(surplus, messageOf(error));
+    this.#lose(this.#waiting.dropBeyond(MAX_PENDING), messageOf(error));
     this.#wait();
   }
 
@@ -370,30 +334,7 @@ export class UsageStore implements UsageSink {
     const loss = this.#lost === 0 ? "" : ` ${this.#lost} records are lost.`;
     this.#options.onNotice(`The usage record could not be written: ${reason}.${loss} Answers are not affected.`);
   }
-
-  /** False if the clock has jumped since the start. No row is too old by such a clock. */
-  #isClockSteady(): boolean {
-    const jumpedMs = this.#now() - this.#openedAt - (performance.now() - this.#openedMs);
-    return Math.abs(jumpedMs) <= MAX_CLOCK_JUMP_MS;
-  }
-
-  #prune(): void {
-    if (performance.now() - this.#prunedAt < PRUNE_MS) return;
-    this.#prunedAt = performance.now();
-    const { maxAgeMs, maxBytes } = this.#options;
-    const deleteUntil = (ms: number) => {
-      for (const rows of [this.#requestRows, this.#callRows, this.#runRows, this.#chargeRows]) rows.deleteBefore(ms);
-    };
-    if (this.#isClockSteady()) deleteUntil(this.#now() - maxAgeMs);
-    const used = this.#statements.usedBytes.get()?.["bytes"] as number;
-    if (used <= maxBytes) return;
-    const next = this.#requestRows.startAfter(Math.max(PRUNED_PART, 1 - maxBytes / used));
-    if (next !== undefined) deleteUntil(next);
-  }
 }
-
-/** A clock that has moved further than time has passed is set anew, or was wrong. */
-const MAX_CLOCK_JUMP_MS = 86_400_000;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -409,9 +350,5 @@ function prepare(connection: DatabaseSync) {
       "SELECT start_ms AS startMs, end_ms AS endMs FROM billing_period WHERE account = ?",
     ),
     setBillingPeriod: connection.prepare("INSERT OR REPLACE INTO billing_period VALUES (?, ?, ?)"),
-    usedBytes: connection.prepare(
-      `SELECT (page_count - freelist_count) * page_size AS bytes
-        FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`,
-    ),
   };
 }
