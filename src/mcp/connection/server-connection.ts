@@ -1,14 +1,6 @@
-import {
-  type CallToolResult,
-  type ElicitRequest,
-  type ElicitResult,
-  type Progress,
-  UrlElicitationRequiredError,
-} from "@modelcontextprotocol/client";
+import { type CallToolResult, type Progress, UrlElicitationRequiredError } from "@modelcontextprotocol/client";
 import { unlessAborted } from "../../core/abort-race.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import type { TraceContext } from "../../core/http/trace-context.ts";
-import type { Elicit, Elicitation } from "../../core/hub/tool-hub.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { NEEDS_LOGIN } from "../oauth/errors.ts";
 import { inlineLinks } from "../tools/inline-links.ts";
@@ -16,21 +8,8 @@ import { listTools, type ServerTool, type ToolList } from "../tools/tool-list.ts
 import { CallClock } from "./call-clock.ts";
 import { Link, type LinkOptions } from "./link.ts";
 import { serverError } from "./server-errors.ts";
+import { type CallContext, type CallEntry, ServerQuestions } from "./server-questions.ts";
 import { TailText } from "./tail-text.ts";
-
-export interface CallContext {
-  readonly signal: AbortSignal;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** The trace of the call, which is passed on to the server. */
-  readonly trace?: TraceContext | undefined;
-  /** Answers questions of the server. Absent: questions are declined. */
-  readonly elicit?: Elicit | undefined;
-}
-
-interface CallEntry {
-  readonly clock: CallClock;
-  readonly context: CallContext;
-}
 
 export type ConnectionOptions = Pick<
   LinkOptions,
@@ -66,13 +45,17 @@ export class ServerConnection {
   #isRetired = false;
   readonly #life = new AbortController();
   readonly #calls = new Set<CallEntry>();
-  /** Calls through which a question is being asked. */
-  readonly #asked = new Set<CallEntry>();
-  readonly #noted = new WeakSet<object>();
+  readonly #questions: ServerQuestions;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#stderr = new TailText(options.limits.stderrBytes);
+    this.#questions = new ServerQuestions({
+      server: this.name,
+      elicitationMs: options.limits.elicitationMs,
+      calls: this.#calls,
+      onNote: options.onNote,
+    });
   }
 
   get name(): string {
@@ -171,7 +154,7 @@ export class ServerConnection {
     } catch (error) {
       if (clock.signal.aborted) throw clock.signal.reason;
       context.signal.throwIfAborted();
-      if (error instanceof UrlElicitationRequiredError) throw await this.#showPages(error, entry);
+      if (error instanceof UrlElicitationRequiredError) throw await this.#questions.showPages(error, entry);
       throw link?.failure ?? this.#errorOf(error, `the call of ${JSON.stringify(tool.slice(0, 64))}`);
     } finally {
       clock.stop();
@@ -255,7 +238,7 @@ export class ServerConnection {
         ...this.#options,
         stderr: this.#stderr,
         signal: this.#life.signal,
-        onElicit: (params) => this.#elicit(params),
+        onElicit: (params) => this.#questions.ask(params),
         onToolsChanged: () => void this.#refresh(),
         onLost: (lost) => this.#onLost(lost),
       });
@@ -327,82 +310,7 @@ export class ServerConnection {
   #errorOf(thrown: unknown, doing: string): ExcursorError {
     return serverError(this.name, thrown, doing, { isSignedInTo: this.#options.authorization !== undefined });
   }
-
-  /**
-   * Asks through the most recent call whose client can be asked and is not being asked already. The protocol does not
-   * say which call a question belongs to. All calls of a connection belong to one principal.
-   */
-  async #elicit(params: ElicitRequest["params"]): Promise<ElicitResult> {
-    const calls = [...this.#calls];
-    const askable = calls.filter(({ context }) => context.elicit);
-    const entry = askable.findLast((one) => !this.#asked.has(one)) ?? askable.at(-1);
-    if (!entry) {
-      const reason = calls.length === 0 ? "no call is running" : "the client that made the call cannot ask the user";
-      this.#noteQuestion(calls.at(-1) ?? this, `was declined: ${reason}`);
-      return { action: "decline" };
-    }
-    if (calls.length > 1)
-      this.#noteQuestion(
-        entry,
-        `came while ${calls.length} calls were running; the client of the latest call was asked`,
-      );
-    this.#asked.add(entry);
-    try {
-      const asked = this.#ask(params, entry);
-      // Any of the calls may wait for the answer.
-      await Promise.all(calls.map(({ clock }) => clock.pauseFor(asked)));
-      return await asked;
-    } finally {
-      this.#asked.delete(entry);
-    }
-  }
-
-  /** Logs once for each call, so that a server cannot flood the log. */
-  #noteQuestion(subject: object, text: string): void {
-    if (this.#noted.has(subject)) return;
-    this.#noted.add(subject);
-    this.#options.onNote?.(`A question of the MCP server "${this.name}" ${text}.`);
-  }
-
-  async #ask(params: ElicitRequest["params"], { clock, context }: CallEntry): Promise<ElicitResult> {
-    const { elicit, signal } = context;
-    const question = this.#questionOf(params);
-    if (!elicit || !question) return { action: "decline" };
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#options.limits.elicitationMs)]);
-    // `elicit` may ignore the signal.
-    const asked = unlessAborted(elicit(question, limited), limited).catch(() => undefined);
-    const answer = await clock.pauseFor(asked);
-    if (answer?.action !== "accept") return { action: answer?.action ?? "cancel" };
-    return question.url === undefined ? { action: "accept", content: { ...answer.content } } : { action: "accept" };
-  }
-
-  /** Returns undefined if the question must not be shown to a user. */
-  #questionOf(params: ElicitRequest["params"]): Elicitation | undefined {
-    const { name: server } = this;
-    const { message } = params;
-    if (params.mode !== "url") return { server, message, schema: params.requestedSchema as unknown as JsonObject };
-    const url = URL.canParse(params.url) ? new URL(params.url) : undefined;
-    const isPage = url?.protocol === "https:" || url?.protocol === "http:";
-    return isPage ? { server, message, schema: {}, url: url.href } : undefined;
-  }
-
-  /** Shows the pages that the user must open before a call. The call was not made and is not repeated automatically. */
-  async #showPages({ elicitations }: UrlElicitationRequiredError, entry: CallEntry): Promise<ExcursorError> {
-    const pages: string[] = [];
-    for (const params of elicitations.slice(0, MAX_PAGES)) {
-      const { action } = await this.#ask(params, entry);
-      const url = this.#questionOf(params)?.url;
-      if (url !== undefined) pages.push(action === "accept" ? `${url} (shown to the user)` : url);
-    }
-    return new ExcursorError(
-      "upstream-failed",
-      `The MCP server "${this.name}" requires the user to open a page before this call: ${pages.join(", ")}. Repeat the call after that.`,
-      { code: "mcp_needs_page", retryable: false, hint: null },
-    );
-  }
 }
-
-const MAX_PAGES = 4;
 
 const stopped = (server: string): ExcursorError =>
   new ExcursorError("canceled", `The MCP server "${server}" was stopped.`);
