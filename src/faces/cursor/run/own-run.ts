@@ -4,13 +4,7 @@ import type { Engine } from "../../../core/engine/engine.ts";
 import { CANCELED, ExcursorError } from "../../../core/errors.ts";
 import type { TurnEvent } from "../../../core/events.ts";
 import { isRequestId } from "../../../core/http/request-id.ts";
-import {
-  type AssistantMessage,
-  type Message,
-  type ToolCallPart,
-  type ToolMessage,
-  textOf,
-} from "../../../core/turn.ts";
+import type { AssistantMessage, ToolCallPart, ToolMessage } from "../../../core/turn.ts";
 import type { ConversationAction } from "../../../gen/agent/v1/action_pb.ts";
 import {
   type ConversationStateStructure,
@@ -21,24 +15,22 @@ import {
   AgentClientMessageSchema,
   type AgentRunRequest,
 } from "../../../gen/agent/v1/run_pb.ts";
-import type { UserMessage as WireUserMessage } from "../../../gen/agent/v1/user_message_pb.ts";
 import { ClientRequests } from "../../../wire/agent/client-requests.ts";
 import { SERVER_HEARTBEAT } from "../../../wire/agent/heartbeat.ts";
 import { blobSource, requestContexts, userMessagesOf } from "../../../wire/agent/read-run-request.ts";
 import type { BlobSource } from "../../../wire/agent/state/blobs.ts";
-import { summarizedState, summaryMessage } from "../../../wire/agent/state/summary.ts";
-import { Transcript } from "../../../wire/agent/state/transcript.ts";
+import { summarizedState } from "../../../wire/agent/state/summary.ts";
 import type { RunPeer } from "../run-peer.ts";
 import { askSummary } from "./ask-summary.ts";
 import { Checkpoints, type Snapshot } from "./checkpoints.ts";
 import { completeCalls, unfinished } from "./complete-calls.ts";
 import { systemOf } from "./instructions.ts";
 import type { KeptRun } from "./kept-run.ts";
-import { actionOf, besides, effortOf, readAsked, type TurnParts, turnOf } from "./parse.ts";
+import { OwnConversation } from "./own-conversation.ts";
+import { actionOf, effortOf, type TurnParts, turnOf } from "./parse.ts";
 import { QueuedMessages } from "./queued-messages.ts";
 import { callCompleted, EventRenderer, encodeServerMessage, encodeUpdate } from "./render.ts";
-import { retell, shownCall } from "./retell.ts";
-import { explainLostBlob, openLastTurn, readConversation, readTodos } from "./state.ts";
+import { explainLostBlob, readTodos } from "./state.ts";
 import { hopeless, ToolRuns } from "./tool-runs.ts";
 import type { ToolOutcome } from "./tools/tool.ts";
 import { RunTools } from "./tools/toolbox.ts";
@@ -71,17 +63,14 @@ export class OwnRun {
   readonly #queue: QueuedMessages;
   readonly #tools: ToolRuns;
   readonly #checkpoints: Checkpoints;
+  readonly #conversation: OwnConversation;
   /** Resolves when the run has ended, however it did. */
   readonly ended: Promise<void>;
   readonly #onEnded: () => void;
-  #messages: Message[] = [];
-  #transcript: Transcript | undefined;
   #kept: KeptRun | undefined;
   #renderer = new EventRenderer((name, args, id) => this.#tools.display({ name, args, id }));
   #maxTokens = 0;
   #hasStarted = false;
-  /** The run has nothing to ask the model, unless the user sends more. */
-  #isAnswered = false;
   #isGone = false;
   #isOver = false;
   #failure: ExcursorError | undefined;
@@ -102,6 +91,7 @@ export class OwnRun {
       onUnawaited: (error) => this.stop(ExcursorError.from(error)),
       answerTimeoutMs: parts.answerTimeoutMs,
     });
+    this.#conversation = new OwnConversation(parts.peer.requestId, (call) => this.#tools.display(call));
     this.#queue = new QueuedMessages((update) => void this.#send(encodeUpdate(update)));
     this.#checkpoints = new Checkpoints(this.#client, (payload) => void this.#send(payload));
     this.#tools = new ToolRuns({
@@ -192,7 +182,9 @@ export class OwnRun {
     this.#maxTokens = (await engine.findModel(model, principal, signal)).contextTokens;
     const blobs = blobSource(request, this.#client);
     const state = request.conversationState ?? create(ConversationStateStructureSchema);
-    await this.#readState(state, action, blobs);
+    await this.#conversation.read(state, action, blobs);
+    this.#tools.todos = await readTodos(state, blobs);
+    this.#renderer.usedTokens = state.tokenDetails?.usedTokens ?? 0;
     const contexts = await requestContexts(action, this.#client);
     this.#tools.workspace = contexts.flatMap(({ env }) => env?.workspacePaths ?? [])[0];
     const offered = [...(request.mcpTools?.mcpTools ?? []), ...contexts.flatMap((context) => context.tools)];
@@ -205,48 +197,21 @@ export class OwnRun {
     const turn = { principal, model, effort: effortOf(request), system, tools: tools.definitions };
     if (action.action.case === "summarizeAction") await this.#summarize(turn, state);
     await this.#readAsked(action, blobs);
-    this.#messages = await completeCalls(this.#messages, (call) => this.#completeLost(call));
+    const conversation = this.#conversation;
+    conversation.messages = await completeCalls(conversation.messages, (call) => this.#completeLost(call));
     await this.#loop(turn, blobs);
-  }
-
-  /** Reads the conversation so far. A run that resumes takes its last turn up again. */
-  async #readState(state: ConversationStateStructure, action: ConversationAction, blobs: BlobSource): Promise<void> {
-    const { requestId } = this.#parts.peer;
-    const { messages: conversation, isSummarized } = await readConversation(state, blobs);
-    this.#tools.todos = await readTodos(state, blobs);
-    this.#renderer.usedTokens = state.tokenDetails?.usedTokens ?? 0;
-    if (userMessagesOf(action).length > 0) {
-      const unrooted = conversation.length === 0 ? besides(action) : [];
-      this.#messages = [...conversation, ...unrooted];
-      this.#transcript = new Transcript(state, unrooted, requestId, true);
-      return;
-    }
-    if (isSummarized || action.action.case === "summarizeAction") {
-      this.#messages = [...conversation];
-      this.#transcript = new Transcript(state, [], requestId, true);
-      this.#isAnswered = true;
-      return;
-    }
-    const { before, asked, displays } = await openLastTurn(state, blobs);
-    const start = conversation.findLastIndex(({ role }) => role === "user");
-    this.#messages = [...conversation];
-    this.#transcript = new Transcript(before, [], requestId, true);
-    if (asked) this.#transcript.addUser(asked, textOf(conversation[start]?.content ?? []));
-    if (before === state) return;
-    const shown = (call: ToolCallPart) => displays.get(call.id) ?? this.#tools.display(call);
-    retell(this.#transcript, conversation.slice(start + 1), shown);
   }
 
   /** Replaces the conversation with a summary of it. It stays as it is if the model fails or the user cancels. */
   async #summarize(turn: TurnParts, state: ConversationStateStructure): Promise<void> {
-    const { engine, peer, checkCaller } = this.#parts;
+    const { engine, checkCaller } = this.#parts;
     const { signal } = this.#abort;
-    if (this.#messages.length === 0) {
+    if (this.#conversation.messages.length === 0) {
       throw new ExcursorError("invalid-request", "This conversation has nothing to summarize.", {
         hint: "Send a message first.",
       });
     }
-    const messages = await completeCalls(this.#messages, async ({ id }) => unfinished(id, LOST));
+    const messages = await completeCalls(this.#conversation.messages, async ({ id }) => unfinished(id, LOST));
     this.#send(encodeUpdate({ case: "summaryStarted", value: {} }));
     try {
       checkCaller();
@@ -258,8 +223,7 @@ export class OwnRun {
       };
       const summary = await askSummary({ engine, turn: turnOf(turn, messages), signal, onEvent });
       const after = await this.#checkpoints.storeBlobs((add) => summarizedState(state, summary, add));
-      this.#messages = [summaryMessage(summary)];
-      this.#transcript = new Transcript(after, [], peer.requestId, true);
+      this.#conversation.summarize(summary, after);
       this.#renderer.usedTokens = outputTokens;
       this.#send(encodeUpdate({ case: "summary", value: { summary } }));
       this.#send(encodeUpdate({ case: "summaryCompleted", value: {} }));
@@ -271,19 +235,9 @@ export class OwnRun {
 
   async #readAsked(action: ConversationAction, blobs: BlobSource): Promise<void> {
     const asked = userMessagesOf(action);
-    for (const message of asked) await this.#addUser(message, blobs);
-    if (asked.length === 0) return;
+    for (const message of asked) await this.#conversation.addUser(message, blobs);
     // The client has lost the checkpoints of an earlier attempt, and not what it did for it.
-    for (const { said, results } of this.#kept?.rounds ?? []) {
-      this.#messages.push(said, ...results);
-      if (this.#transcript) retell(this.#transcript, [said, ...results], (call) => this.#tools.display(call));
-    }
-  }
-
-  async #addUser(message: WireUserMessage, blobs: BlobSource): Promise<void> {
-    const read = await readAsked(message, blobs);
-    this.#messages.push(read);
-    this.#transcript?.addUser(message, textOf(read.content));
+    if (asked.length > 0) this.#conversation.addRounds(this.#kept?.rounds ?? []);
   }
 
   /** Finds the result of a call of an earlier attempt. Only a call that changes nothing is made again. */
@@ -298,11 +252,11 @@ export class OwnRun {
   async #loop(turn: TurnParts, blobs: BlobSource): Promise<void> {
     const { engine, checkCaller, peer } = this.#parts;
     const { signal } = this.#abort;
-    let isAnswered = this.#isAnswered || this.#messages.at(-1)?.role === "assistant";
+    let isAnswered = this.#conversation.isAnswered;
     for (;;) {
       const end = isAnswered
         ? "stop"
-        : await runAgentLoop(this.#messages, {
+        : await runAgentLoop(this.#conversation.messages, {
             engine,
             tools: { run: (call) => this.#runTool(call) },
             beforeRound: () => this.#takeQueued(blobs),
@@ -334,7 +288,7 @@ export class OwnRun {
 
   /** Adds the messages that the user has sent since the last answer. */
   async #takeQueued(blobs: BlobSource): Promise<void> {
-    for (const message of this.#queue.take()) await this.#addUser(message, blobs);
+    for (const message of this.#queue.take()) await this.#conversation.addUser(message, blobs);
   }
 
   async #show(events: readonly TurnEvent[]): Promise<void> {
@@ -347,22 +301,9 @@ export class OwnRun {
   }
 
   #record(event: TurnEvent): void {
-    const transcript = this.#transcript;
-    switch (event.type) {
-      case "text":
-        transcript?.addText(event.text);
-        break;
-      case "thinking":
-        transcript?.addThinking(event.text);
-        break;
-      case "thinking-done":
-        transcript?.endThinking(Math.max(1, Math.round(event.durationMs)), event.signature);
-        break;
-      case "activity":
-        // This protocol's clients cannot be asked, so an agent gets no more than its own settings allow.
-        if (event.activity.type === "question") event.activity.answer(undefined);
-        break;
-    }
+    this.#conversation.record(event);
+    // This protocol's clients cannot be asked, so an agent gets no more than its own settings allow.
+    if (event.type === "activity" && event.activity.type === "question") event.activity.answer(undefined);
   }
 
   /**
@@ -372,7 +313,7 @@ export class OwnRun {
   async #beginCalls(said: AssistantMessage): Promise<void> {
     const calls = said.content.filter((part) => part.type === "tool-call");
     this.#tools.beginRound();
-    this.#transcript?.addCalls(calls.map((call) => shownCall(call, this.#tools.display(call))));
+    this.#conversation.beginCalls(calls);
     this.#send(encodeUpdate({ case: "toolRequestsListed", value: { callCount: calls.length } }));
     await this.#checkpoint();
     await this.#kept?.begin(said);
@@ -386,9 +327,9 @@ export class OwnRun {
     return result;
   }
 
-  async #endCall(call: ToolCallPart, { display, content, isError }: ToolOutcome): Promise<void> {
-    this.#transcript?.endCall(call.id, display, { content, isError });
-    this.#send(callCompleted(call.id, display));
+  async #endCall(call: ToolCallPart, outcome: ToolOutcome): Promise<void> {
+    this.#conversation.endCall(call.id, outcome);
+    this.#send(callCompleted(call.id, outcome.display));
     if (!this.#abort.signal.aborted) await this.#checkpoint();
   }
 
@@ -397,8 +338,7 @@ export class OwnRun {
   }
 
   #snapshot(): Snapshot {
-    const transcript = this.#transcript;
-    if (!transcript) throw new ExcursorError("internal", "The run has no state yet.");
+    const { transcript } = this.#conversation;
     return { transcript, todos: this.#tools.todos, tokens: { used: this.#renderer.usedTokens, max: this.#maxTokens } };
   }
 
