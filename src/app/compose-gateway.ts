@@ -13,7 +13,7 @@ import type { ParkingLimits } from "../core/engine/parking.ts";
 import type { KeptSessions } from "../core/history/kept-sessions.ts";
 import { newHopId } from "../core/http/hops.ts";
 import type { HubAnswers } from "../core/hub/hub-answers.ts";
-import { OwnerPrompts } from "../core/owner-prompts.ts";
+import { type OpenPrompts, OwnerPrompts } from "../core/owner-prompts.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
@@ -84,7 +84,7 @@ export interface GatewayParts {
   };
   readonly agents: () => readonly AgentInfo[];
   /** Questions of agents that wait for the owner's answer. */
-  readonly prompts: OwnerPrompts;
+  readonly prompts: OpenPrompts;
   readonly sessions: KeptSessions;
   readonly hub: ComposedHub;
   /** Absent if the gateway is alone. */
@@ -178,7 +178,7 @@ async function compose(
   });
   onClose(() => charges.close());
   const hopId = newHopId();
-  const prompts = new OwnerPrompts();
+  const prompts = cluster?.prompts.own ?? new OwnerPrompts();
   const drivers = await composeDrivers(options.drivers ?? DRIVERS, config, {
     origin,
     transports,
@@ -283,7 +283,7 @@ async function compose(
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     ownModels: ownModels(drivers),
     agents: () => [...drivers.all.values()].flatMap((driver) => driver.listAgents?.() ?? []),
-    prompts,
+    prompts: cluster?.prompts ?? prompts,
     sessions: createEditorSessionStore(state),
     toolAnswers,
     sharedGate: shared?.gate,

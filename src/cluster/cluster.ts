@@ -9,6 +9,8 @@ import { InternalClient } from "./internal/internal-client.ts";
 import { type InternalListener, listenInternally } from "./internal/internal-listener.ts";
 import { Membership } from "./nodes/membership.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
+import { ClusterPrompts } from "./prompts/cluster-prompts.ts";
+import { WATCH_PROMPTS } from "./prompts/prompt-watch.ts";
 import { QuestionRelay } from "./question-relay.ts";
 import { Packing } from "./redis/packing.ts";
 import { openRedisLink, type RedisLink } from "./redis/redis-link.ts";
@@ -60,6 +62,8 @@ export interface Cluster {
   /** The tag that the ids of tool calls carry. */
   readonly tag: string;
   readonly questions: QuestionRelay;
+  /** Questions of agents to the owner. */
+  readonly prompts: ClusterPrompts;
   /** Runs whose requests reach different gateways. */
   readonly runs: ClusterRuns;
   /** Begins to take part. Returns the engine that forwards turns. Throws if this gateway cannot be reached by others. */
@@ -94,6 +98,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const membership = new Membership({ ...options, link, keys, onJoined: (node) => void greet(node) });
   const client = new InternalClient(keys, membership.now);
   const questions = new QuestionRelay(membership, client);
+  const prompts = new ClusterPrompts(membership, client);
   const runs = new ClusterRuns(link, client, membership);
   let listener: InternalListener | undefined;
   let served: Engine | undefined;
@@ -138,6 +143,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
       return membership.tag;
     },
     questions,
+    prompts,
     async join({ engine, watch, route }) {
       const serveTurn = serveTurns({ engine, watch, onServed: () => counts.add("served"), tellLate });
       const at = advertise === undefined ? undefined : new URL(advertise);
@@ -153,6 +159,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
           run: runs.handler,
           turn: (...given) => link.serveRequest(() => serveTurn(...given)),
           answer: questions.handler,
+          [WATCH_PROMPTS]: prompts.handler,
           async late(exchange) {
             for await (const message of exchange.messages()) meters.correct(message as LateUsage);
           },
@@ -205,6 +212,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     endHandOver: () => handedOver.abort(),
     async finish(ms) {
       await membership.leave();
+      prompts.stop();
       await listener?.finish(ms);
     },
     async close() {

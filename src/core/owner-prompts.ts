@@ -4,7 +4,18 @@ import type { Question } from "./activity.ts";
 export interface OwnerPrompt {
   /** The agent's name. */
   readonly from: string;
+  /** The gateway of a cluster on which the agent runs. Absent if the gateway is alone. */
+  readonly node?: string | undefined;
   readonly question: Question;
+}
+
+/** The questions that a page shows to the owner. */
+export interface OpenPrompts {
+  /** The questions that wait, oldest first. */
+  readonly list: readonly OwnerPrompt[];
+  find(id: string): OwnerPrompt | undefined;
+  /** Called when the owner begins to look. Returns what to call at the end. Unanswered questions are declined then. */
+  attend(): () => void;
 }
 
 /** A page that is loaded again is gone for a moment only. */
@@ -15,8 +26,9 @@ const MAX_PROMPTS = 200;
  * Questions of agents to the gateway's owner. They are for turns whose client cannot show questions, and only while the
  * owner looks, for example at the dashboard.
  */
-export class OwnerPrompts {
+export class OwnerPrompts implements OpenPrompts {
   readonly #open = new Map<string, OwnerPrompt>();
+  readonly #listeners = new Set<() => void>();
   #viewers = 0;
   #grace: NodeJS.Timeout | undefined;
 
@@ -25,7 +37,6 @@ export class OwnerPrompts {
     return this.#viewers > 0 && this.#open.size < MAX_PROMPTS;
   }
 
-  /** The questions that wait, oldest first. */
   get list(): readonly OwnerPrompt[] {
     return [...this.#open.values()];
   }
@@ -37,13 +48,20 @@ export class OwnerPrompts {
   /** Shows a question. The caller withdraws it with {@link withdraw} when it is settled. */
   add(prompt: OwnerPrompt): void {
     this.#open.set(prompt.question.id, prompt);
+    this.#changed();
   }
 
   withdraw(id: string): void {
     this.#open.delete(id);
+    this.#changed();
   }
 
-  /** Called when the owner begins to look. Returns what to call at the end. Unanswered questions are declined then. */
+  /** Calls the listener after each change. Returns what removes it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   attend(): () => void {
     this.#viewers++;
     clearTimeout(this.#grace);
@@ -56,5 +74,9 @@ export class OwnerPrompts {
         for (const { question } of this.list) question.answer(undefined);
       }, GRACE_MS).unref();
     };
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
   }
 }

@@ -23,11 +23,19 @@ export interface NowMessage {
   /** The last requests that are over, newest first. */
   readonly recent: readonly RecentRow[];
   /** Questions of agents to the owner, oldest first. `/prompts/{id}` has the whole question. */
-  readonly prompts: readonly { readonly id: string; readonly from: string }[];
+  readonly prompts: readonly PromptRow[];
   /** The number of the last line of the log. */
   readonly logLine: number;
   /** Null if the gateway is alone. */
   readonly cluster: ClusterMessage | null;
+}
+
+export interface PromptRow {
+  readonly id: string;
+  /** The agent's name. */
+  readonly from: string;
+  /** The gateway on which the agent runs; null if the gateway is alone. */
+  readonly node: string | null;
 }
 
 export interface ClusterMessage {

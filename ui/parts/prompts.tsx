@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { PromptReply } from "../../src/dashboard/messages.ts";
+import type { PromptReply, PromptRow } from "../../src/dashboard/messages.ts";
 import { now } from "../feed.ts";
 import { post } from "../session.ts";
 import { ErrorNotice } from "./notice.tsx";
@@ -8,13 +8,13 @@ import { useLoaded } from "./use-loaded.ts";
 /** The questions of agents that wait for the owner. */
 export const Prompts = () => (
   <>
-    {now.value?.prompts.map(({ id, from }) => (
-      <Prompt key={id} id={id} from={from} />
+    {now.value?.prompts.map((prompt) => (
+      <Prompt key={prompt.id} {...prompt} />
     ))}
   </>
 );
 
-function Prompt({ id, from }: { readonly id: string; readonly from: string }) {
+function Prompt({ id, from, node }: PromptRow) {
   const { value, error } = useLoaded<PromptReply>(`/prompts/${id}`);
   const [failure, setFailure] = useState<unknown>();
   const [isAnswered, setIsAnswered] = useState(false);
@@ -28,7 +28,8 @@ function Prompt({ id, from }: { readonly id: string; readonly from: string }) {
   return (
     <div class="card asked-user" role="alertdialog" aria-label={`A question of ${from}`}>
       <p>
-        <span class="tag warn">{from} asks</span> {value?.title} {value?.kind && <code>{value.kind}</code>}
+        <span class="tag warn">{node === null ? `${from} asks` : `${from} asks on ${node}`}</span> {value?.title}{" "}
+        {value?.kind && <code>{value.kind}</code>}
       </p>
       {value && value.detail !== "" && <pre class="plain prompt-detail">{value.detail}</pre>}
       {value?.isCut && <p class="bad-text">The rest is too long to be shown.</p>}

@@ -1,10 +1,10 @@
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import type { OwnerPrompts } from "../../core/owner-prompts.ts";
+import type { OpenPrompts, OwnerPrompt } from "../../core/owner-prompts.ts";
 import type { ServerView } from "../../server/live-requests.ts";
 import type { RecentRequests } from "../../usage/record/recent-requests.ts";
 import type { Call } from "../call.ts";
-import type { ClusterMessage, LiveRow, NowMessage, ParkedRow, RecentRow } from "../messages.ts";
+import type { ClusterMessage, LiveRow, NowMessage, ParkedRow, PromptRow, RecentRow } from "../messages.ts";
 
 export interface NowSources {
   readonly server: Pick<ServerView, "requests" | "streams">;
@@ -13,7 +13,7 @@ export interface NowSources {
   /** Returns the name of a principal's key, for people. */
   readonly keyName: (principalId: string) => string;
   /** Questions of agents to the owner. */
-  readonly prompts: OwnerPrompts;
+  readonly prompts: OpenPrompts;
   readonly lastLogLine: () => number;
   /** Absent if the gateway is alone. */
   readonly cluster?: (() => ClusterMessage) | undefined;
@@ -36,7 +36,7 @@ export function nowMessage({ server, engine, recent, keyName, prompts, lastLogLi
     parkedCount: parked.length,
     parkedBytes: parked.reduce((sum, { bytes }) => sum + bytes, 0),
     recent: recent.list.slice(0, MAX_ROWS).map(recentRow),
-    prompts: prompts.list.slice(0, MAX_PROMPTS).map(({ from, question }) => ({ id: question.id, from: cut(from) })),
+    prompts: prompts.list.slice(0, MAX_PROMPTS).map(promptRow),
     logLine: lastLogLine(),
     cluster: cluster ? clusterMessage(cluster()) : null,
   };
@@ -55,6 +55,12 @@ export const nowCalls = ({ engine }: Pick<NowSources, "engine">): readonly Call[
 ];
 
 const cut = (text: string): string => text.slice(0, MAX_TEXT);
+
+const promptRow = ({ from, node, question }: OwnerPrompt): PromptRow => ({
+  id: question.id,
+  from: cut(from),
+  node: node === undefined ? null : cut(node),
+});
 
 const liveRow = (request: ReturnType<ServerView["requests"]>[number]): LiveRow => ({
   id: request.id,

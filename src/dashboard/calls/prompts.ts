@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ExcursorError } from "../../core/errors.ts";
-import type { OwnerPrompt, OwnerPrompts } from "../../core/owner-prompts.ts";
+import type { OpenPrompts, OwnerPrompt } from "../../core/owner-prompts.ts";
 import type { Call } from "../call.ts";
 import type { PromptReply } from "../messages.ts";
 import { readBody } from "../read-body.ts";
@@ -13,7 +13,7 @@ const MAX_DETAIL = 40_000;
 const Answer = z.object({ option: z.string().max(256).nullable() });
 
 /** The calls that show the owner a question of an agent, and answer it. */
-export function promptCalls(prompts: OwnerPrompts): readonly Call[] {
+export function promptCalls(prompts: OpenPrompts): readonly Call[] {
   const find = (id: string): OwnerPrompt => {
     const prompt = prompts.find(id);
     if (prompt) return prompt;

@@ -51,6 +51,7 @@ export async function openOwnCluster(
     let log = "";
     const gateway = await openGateway(loaded, {
       isDemo: false,
+      dashboard: { version: "1.2.3", examine: async () => [] },
       writeLog: (text) => {
         log += text;
       },

@@ -46,7 +46,11 @@ export async function openDashboard(
     await gateway.close(0);
     rmSync(home, { recursive: true, force: true });
   });
-  const { url } = gateway;
+  return visit({ url: gateway.url, home, close: (graceMs) => gateway.close(graceMs) });
+}
+
+/** Signs in to the dashboard of a gateway. */
+export async function visit({ url, home, close }: Pick<Visitor, "url" | "home" | "close">): Promise<Visitor> {
   const post = (path: string, body: object, key: string, signal?: AbortSignal) =>
     fetch(url + path, {
       method: "POST",
@@ -74,6 +78,6 @@ export async function openDashboard(
       }),
     ask: (body, { key = KEY, signal } = {}) => post("/v1/chat/completions", { model: "auto", ...body }, key, signal),
     link,
-    close: (graceMs) => gateway.close(graceMs),
+    close,
   };
 }
