@@ -51,6 +51,9 @@ const CONFIRM_TIMEOUT_MS = 15_000;
 /** Every key that the gateway makes begins so. */
 const KEY_PREFIX = "exc_";
 
+/** Where programs send keys. */
+const KEY_HEADERS: readonly string[] = ["authorization", "x-api-key"];
+
 interface Known {
   readonly until: number;
   readonly principal: Promise<Principal | undefined>;
@@ -70,17 +73,16 @@ export class Callers {
   }
 
   identify(asker: Asker): Caller {
-    const token = bearerOf(asker);
-    if (token === undefined) return CURSOR;
+    const token = bearerOf(asker) ?? basicUserOf(asker);
     const { keys } = this.#options;
-    if (FaceTokens.isOne(token)) {
+    if (token !== undefined && FaceTokens.isOne(token)) {
       const id = this.tokens.read(token);
       const principal = id === undefined ? undefined : keys.holderWithId(id);
       return principal ? { type: "key", principal } : REFUSED;
     }
-    const principal = keys.holderOf(token);
+    const principal = token === undefined ? undefined : keys.holderOf(token);
     if (principal) return { type: "key", principal };
-    return token.startsWith(KEY_PREFIX) ? REFUSED : CURSOR;
+    return hasKeyOfOurs(asker) ? REFUSED : CURSOR;
   }
 
   /** Returns whom the caller is here; undefined if our models are not for them. The backend confirms logins of Cursor's. */
@@ -148,6 +150,20 @@ const REFUSED: Caller = { type: "refused" };
 
 export const bearerOf = (asker: Asker): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(asker.header("authorization") ?? "")?.[1];
+
+/** Cursor's REST interface also takes an API key as the user of Basic authentication. */
+function basicUserOf(asker: Asker): string | undefined {
+  const encoded = /^Basic +(\S+) *$/i.exec(asker.header("authorization") ?? "")?.[1];
+  return encoded && Buffer.from(encoded, "base64").toString("utf8").split(":", 1)[0];
+}
+
+/** True if a key or token of ours is in the request, also where or how we do not accept it. */
+function hasKeyOfOurs(asker: Asker): boolean {
+  const given = [...KEY_HEADERS.map((name) => asker.header(name) ?? ""), basicUserOf(asker) ?? ""];
+  return given
+    .flatMap((text) => text.split(/[\s"',:=]+/))
+    .some((word) => word.startsWith(KEY_PREFIX) || FaceTokens.isOne(word));
+}
 
 export const invalidToken = (): ExcursorError =>
   new ExcursorError("unauthenticated", "This key or token of Excursor is not valid, or no longer.", {

@@ -121,6 +121,34 @@ describe("a key of the gateway", () => {
     expect(trace).toEqual([]);
   });
 
+  it.each([
+    ["in Basic", { authorization: `Basic ${Buffer.from("exc_unknown:").toString("base64")}` }],
+    ["with more behind it", { authorization: `Bearer ${KEY} x` }],
+    ["in quotes", { authorization: `Bearer "${KEY}"` }],
+    ["after a tab", { authorization: `Bearer\t${KEY}` }],
+    ["without a scheme", { authorization: KEY }],
+    ["with another scheme", { authorization: `Token ${KEY}` }],
+    ["in x-api-key", { "x-api-key": KEY }],
+    ["beside a login", { authorization: `Bearer ${SIGNED_IN}`, "x-api-key": KEY }],
+  ])("does not reach the backend %s either (SEC-13)", async (_, headers) => {
+    const { url, trace } = await setUpSim({ serveRun: NOTHING });
+    for (const path of ["/v1/models", "/v1/me"]) {
+      const response = await fetch(`${url}${path}`, { headers });
+      expect(await response.json()).toMatchObject({ error: { code: "unauthenticated" } });
+    }
+    expect(trace).toEqual([]);
+  });
+
+  it("is taken as the user of Basic, as Cursor's REST interface takes its keys", async () => {
+    const { url, trace } = await setUpSim({ serveRun: NOTHING });
+    const authorization = `Basic ${Buffer.from(`${KEY}:`).toString("base64")}`;
+    const list = (await (await fetch(`${url}/v1/models`, { headers: { authorization } })).json()) as {
+      items: { id: string }[];
+    };
+    expect(list.items.map(({ id }) => id)).toEqual(["excursor/local", "excursor/acp:agent"]);
+    expect(trace).toEqual([]);
+  });
+
   it("that is revoked makes its tokens invalid", async () => {
     const { url, keys } = await setUpSim({ serveRun: NOTHING });
     const { accessToken = "" } = await exchange(url, "exc_guest");
