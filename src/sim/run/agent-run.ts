@@ -30,6 +30,9 @@ import { Lifeline, StreamGone, TurnCancelled } from "./lifeline.ts";
 import { contextTokens } from "./model-window.ts";
 import { RunTrace } from "./run-trace.ts";
 
+/** Some clients confirm no blobs, and the real backend goes on without. */
+const CONFIRM_BLOB_MS = 500;
+
 const HEARTBEAT = create(AgentServerMessageSchema, { message: SERVER_HEARTBEAT });
 
 /**
@@ -78,6 +81,7 @@ export class AgentRun {
         if (error instanceof ConnectFailure) this.stop(error);
       },
       answerTimeoutMs: options.answerTimeoutMs,
+      confirmWithinMs: CONFIRM_BLOB_MS,
     });
     this.#trace.note("open", { account: account.id });
     out.exchange.onOver((wasCut) => {

@@ -40,9 +40,9 @@ export interface ClientRequestsOptions {
   readonly onUnawaited: (error: unknown) => void;
   /** How long blobs, the request context and queries may stay unanswered. */
   readonly answerTimeoutMs: number;
+  /** How long to wait for the first confirmation of a blob. If none comes, later ones are not awaited. Absent: all are. */
+  readonly confirmWithinMs?: number | undefined;
 }
-
-const ACKNOWLEDGE_MS = 500;
 
 interface OpenExec {
   readonly execId: string;
@@ -66,7 +66,7 @@ export class ClientRequests {
   /** Requests that were deliberately sent twice, and may be answered twice. */
   readonly #askedTwice = new Set<string>();
   #abandonedFor: Error | undefined;
-  #acknowledges = true;
+  #confirms = true;
   /** Sends the next request twice. */
   repeatsNext = false;
 
@@ -83,18 +83,17 @@ export class ClientRequests {
     return data;
   }
 
-  /**
-   * Stores a blob at the client and waits briefly for the acknowledgement. After a missing one it stops waiting: some
-   * clients send none, and the real backend goes on without.
-   */
+  /** Stores a blob at the client. Resolves when the client has confirmed it, or has shown that it confirms none in time. */
   async setBlob(blobId: Uint8Array, blobData: Uint8Array): Promise<void> {
     const stored = this.#askKv({ case: "setBlobArgs", value: { blobId, blobData } }).then((reply) =>
       this.#checkKv(reply, "setBlobResult", "set_blob_result"),
     );
     stored.catch((error) => error !== this.#abandonedFor && this.#options.onUnawaited(error));
-    if (!this.#acknowledges) return;
-    await within(stored, ACKNOWLEDGE_MS, () => {
-      this.#acknowledges = false;
+    const { confirmWithinMs } = this.#options;
+    if (confirmWithinMs === undefined) return stored;
+    if (!this.#confirms) return;
+    await within(stored, confirmWithinMs, () => {
+      this.#confirms = false;
     });
   }
 
