@@ -14,7 +14,7 @@ import { Http1Runs } from "./h1/h1-runs.ts";
 import { deliverMessages, holdRun, requestIdOf } from "./h2-run.ts";
 import { FACE_HEALTH_PATH } from "./health-path.ts";
 import { answerKeyHolder } from "./key-holder-responses.ts";
-import { MODEL_LISTS, type ModelList, wantsJson } from "./models.ts";
+import { isFramed, MODEL_LISTS, type ModelList, wantsJson } from "./models.ts";
 import { type Backend, type Held, type OnOwnCall, relay } from "./relay.ts";
 import type { ServeRun } from "./run-peer.ts";
 import { ServerConfigs } from "./server-config.ts";
@@ -163,7 +163,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     if (key === RUN_SSE) return http1.download(exchange);
     if (key === RUN_POLL) return http1.download(exchange, "poll");
     if (key === APPEND) return http1.append(exchange);
-    const list = MODEL_LISTS.get(key);
+    const list = isFramed(exchange) ? undefined : MODEL_LISTS.get(key);
     if (list || caller.type === "key") tellOwn(exchange);
     if (list) return answerList(exchange, list);
     if (caller.type === "key") {
@@ -171,7 +171,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
       exchange.respondJson(200, { accessToken: callers.tokens.issue(caller.principal.id) });
       return;
     }
-    if (key === SERVER_CONFIG) return configs.answer(exchange);
+    if (key === SERVER_CONFIG && !isFramed(exchange)) return configs.answer(exchange);
     if (key === NAME_AGENT) return answerName(exchange);
     relay(exchange, await configs.backendFor(exchange));
   };

@@ -25,6 +25,10 @@ export interface ModelList {
 export const wantsJson = (exchange: ServerExchange): boolean =>
   exchange.method === "GET" || mediaType(exchange.header("content-type")) === "application/json";
 
+/** True if gRPC or gRPC-Web has put frames around the messages of a call, so that its answer cannot be changed here. */
+export const isFramed = (exchange: ServerExchange): boolean =>
+  mediaType(exchange.header("content-type")).startsWith("application/grpc");
+
 function pathOf({ parent, name }: { readonly parent: { readonly typeName: string }; readonly name: string }): string {
   return `POST /${parent.typeName}/${name}`;
 }
