@@ -13,6 +13,7 @@ export interface SdkSettings {
 export interface AgentSettings {
   readonly model?: { readonly id: string; readonly params?: readonly { id: string; value: string }[] };
   readonly systemPrompt?: string;
+  readonly mode?: "agent" | "plan";
   /** Which of the client's own tools the model may use. Absent: all of them. */
   readonly tools?: readonly string[];
   readonly mcpServers?: Readonly<Record<string, { readonly command: string; readonly args: readonly string[] }>>;

@@ -1,6 +1,7 @@
 import type { RequestContext } from "../../../gen/agent/v1/request_context_pb.ts";
 import type { CursorRule } from "../../../gen/agent/v1/rule_pb.ts";
 import type { AgentRunRequest } from "../../../gen/agent/v1/run_pb.ts";
+import type { RunMode } from "./mode.ts";
 
 /** What a model is told unless the user or the client replaces it. */
 const DEFAULT_INSTRUCTIONS = `You are a coding agent. You work in the user's workspace with the tools that are offered to you.
@@ -12,14 +13,21 @@ const DEFAULT_INSTRUCTIONS = `You are a coding agent. You work in the user's wor
 - If the user rejects a call, do not try to reach the same effect in another way; ask.
 - When you are done, say briefly what you did and what you could not check.`;
 
+const MODE_INSTRUCTIONS: Readonly<Record<RunMode, string | undefined>> = {
+  agent: undefined,
+  ask: "The user only wants an answer. Change nothing: no files, and nothing through the tools of servers.",
+  plan: "The user wants a plan first. Change nothing: no files, and nothing through the tools of servers. Look at what you need, then answer with the plan.",
+};
+
 /**
- * Joins the instructions of a run: ours or the client's own system prompt, then the environment, the rules of the workspace
- * (AGENTS.md is one of them) and the instructions of MCP servers.
+ * Joins the instructions of a run: ours or the client's own system prompt, then what its mode means, the environment, the
+ * rules of the workspace (AGENTS.md is one of them) and the instructions of MCP servers.
  */
 export function systemOf(
   request: AgentRunRequest,
   contexts: readonly RequestContext[],
   instructions: string = DEFAULT_INSTRUCTIONS,
+  mode: RunMode = "agent",
 ): string {
   const { customSystemPrompt } = request;
   const override = contexts.map((context) => context.systemPromptOverride?.spec).find((spec) => spec?.case);
@@ -27,6 +35,7 @@ export function systemOf(
   return [
     replaced || customSystemPrompt || instructions,
     override?.case === "append" ? override.value : undefined,
+    MODE_INSTRUCTIONS[mode],
     environment(contexts),
     first(contexts, ({ cloudRule }) => cloudRule),
     rulesText(contexts),

@@ -26,6 +26,7 @@ import { Checkpoints, type Snapshot } from "./checkpoints.ts";
 import { completeCalls, unfinished } from "./complete-calls.ts";
 import { systemOf } from "./instructions.ts";
 import type { KeptRun } from "./kept-run.ts";
+import { modeOf } from "./mode.ts";
 import { OwnConversation } from "./own-conversation.ts";
 import { actionOf, effortOf, type TurnParts, turnOf } from "./parse.ts";
 import { QueuedMessages } from "./queued-messages.ts";
@@ -188,12 +189,14 @@ export class OwnRun {
     const contexts = await requestContexts(action, this.#client);
     this.#tools.workspace = contexts.flatMap(({ env }) => env?.workspacePaths ?? [])[0];
     const offered = [...(request.mcpTools?.mcpTools ?? []), ...contexts.flatMap((context) => context.tools)];
+    const mode = await modeOf(action, state, blobs);
     const tools = new RunTools(offered, contexts, {
+      mode,
       allowed: peer.header("x-cursor-agent-allowed-tools"),
       excluded: peer.header("x-cursor-agent-exclude-tools"),
     });
     this.#tools.offered = tools;
-    const system = systemOf(request, contexts, instructions);
+    const system = systemOf(request, contexts, instructions, mode);
     const turn = { principal, model, effort: effortOf(request), system, tools: tools.definitions };
     if (action.action.case === "summarizeAction") await this.#summarize(turn, state);
     await this.#readAsked(action, blobs);

@@ -161,6 +161,20 @@ describe.each(TRANSPORTS)("the official client with our own models, over %s", (h
     expect(turns[2]?.tools.map(({ name }) => name)).toEqual(["read", "diagnostics", "fetch"]);
   });
 
+  it("lets the model change nothing in plan mode", async () => {
+    const { startSdk, turns, cwd, agent } = await setUpOwnRuns(
+      hostConfig,
+      rounds([call("c1", "write", { path: "made", content: "x" }), CALLS], [say("the plan"), STOP]),
+    );
+    await using sdk = startSdk();
+    await sdk.create("a", { ...agent, mode: "plan" });
+    const { status, text } = await sdk.send("a", "go");
+    expect([status, text, existsSync(join(cwd, "made"))]).toEqual(["finished", "the plan", false]);
+    const names = turns[0]?.tools.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["read", "grep", "look"]));
+    for (const name of ["shell", "write", "edit", "delete"]) expect(names).not.toContain(name);
+  });
+
   it("reads the rules and the environment of the workspace", async () => {
     const { startSdk, turns, cwd, agent } = await setUpOwnRuns(hostConfig, rounds([say("ok"), STOP]));
     await using sdk = startSdk();

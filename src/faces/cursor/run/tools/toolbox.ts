@@ -2,6 +2,7 @@ import { spellToolName } from "../../../../core/spell-tool-name.ts";
 import type { ToolDefinition } from "../../../../core/turn.ts";
 import type { McpToolDefinition } from "../../../../gen/agent/v1/mcp_pb.ts";
 import type { RequestContext } from "../../../../gen/agent/v1/request_context_pb.ts";
+import type { RunMode } from "../mode.ts";
 import { editTool } from "./edit.ts";
 import { deleteTool, diagnosticsTool, fetchTool, grepTool, lsTool } from "./files.ts";
 import { globTool } from "./glob.ts";
@@ -24,11 +25,13 @@ const ALWAYS: readonly CursorTool[] = [
   todoTool,
 ];
 
-/** The client's lists of tools, as its headers give them. The client itself does not enforce them. */
+/** The client's lists of tools, as its headers give them, and the mode of the run. The client itself enforces neither. */
 export interface ToolLists {
   /** Undefined: all. Empty: none. */
   readonly allowed: string | undefined;
   readonly excluded: string | undefined;
+  /** Not `agent`: no native tool that changes something. What the tools of servers and programs do is not known. */
+  readonly mode: RunMode;
 }
 
 /** The tools of one run: those that the protocol has execs for and those that the client offers, as its lists allow. */
@@ -44,7 +47,8 @@ export class RunTools {
       ...(contexts.some((context) => context.readLintsEnabled) || isNamed(diagnosticsTool) ? [diagnosticsTool] : []),
       ...(contexts.some((context) => context.webFetchEnabled) || isNamed(fetchTool) ? [fetchTool] : []),
     ];
-    for (const tool of native) if (may(tool.listedAs)) this.#byName.set(tool.definition.name, tool);
+    const isInMode = (tool: CursorTool) => lists.mode === "agent" || tool.isReadOnly;
+    for (const tool of native) if (may(tool.listedAs) && isInMode(tool)) this.#byName.set(tool.definition.name, tool);
     if (!may(["mcp_tool_call"])) return;
     const seen = new Set<string>();
     for (const definition of offered) {
