@@ -17,7 +17,7 @@ export const runCommand = () =>
 It sets these variables for the program:
   CURSOR_BACKEND_URL, CURSOR_API_ENDPOINT, CURSOR_API_BASE_URL   the listener for Cursor's clients
   OPENAI_BASE_URL, OPENAI_API_KEY                                the gateway
-  ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN                       the gateway
+  ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN                       the gateway (ANTHROPIC_API_KEY is emptied)
   CURSOR_API_KEY                                                 the gateway's key, with --with-key
 
 In one terminal, then in another:
