@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Cluster } from "../cluster/cluster.ts";
 import { KnownMessages } from "../cluster/runs/known-messages.ts";
+import { restOriginOf } from "../config/backend-origin.ts";
 import type { AccessTokens } from "../core/access/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
@@ -73,7 +74,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
   const transports = options.capture?.wrap(observed) ?? observed;
   const wrongKeys = new WrongKeys(limits.wrongKeysPerMinute);
   const face = await FACES.cursor.open({
-    backend: { origin, transports },
+    backend: { origin, restOrigin: restOriginOf(origin), transports },
     keys: gatewayKeys(options.key, options.keys),
     accounts: createOwnAccounts({
       access: options.access,

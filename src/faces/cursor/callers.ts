@@ -6,7 +6,7 @@ import { DashboardService } from "../../gen/aiserver/v1/dashboard_pb.ts";
 import { callUnary, requestJson } from "../../wire/connect/unary.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { FaceTokens } from "./face-tokens.ts";
-import type { Backend } from "./relay.ts";
+import { type Backend, isRest, originFor } from "./relay.ts";
 
 /** The keys of the gateway. */
 export interface GatewayKeys {
@@ -51,6 +51,9 @@ const CONFIRM_TIMEOUT_MS = 15_000;
 /** Every key that the gateway makes begins so. */
 const KEY_PREFIX = "exc_";
 
+/** Says whose API key a call has. */
+const ME = "/v1/me";
+
 /** Where programs send keys. */
 const KEY_HEADERS: readonly string[] = ["authorization", "x-api-key"];
 
@@ -91,17 +94,17 @@ export class Callers {
     if (caller.type === "key") return caller.principal;
     const token = bearerOf(asker);
     if (caller.type === "refused" || token === undefined) return undefined;
-    // The REST interface takes API keys, which the RPC interface does not know.
-    const isRest = asker.path.startsWith("/v1/");
-    const digest = hash("sha256", `${isRest} ${token}`, "base64url");
+    // The RPC interface does not know the API keys of the REST interface.
+    const asksRest = isRest(asker.path);
+    const digest = hash("sha256", `${asksRest} ${token}`, "base64url");
     const known = this.#known.get(digest);
     if (known && known.until > this.#now()) return known.principal;
-    return this.#ask(digest, token, isRest);
+    return this.#ask(digest, token, asksRest);
   }
 
-  #ask(digest: string, token: string, isRest: boolean): Promise<Principal | undefined> {
+  #ask(digest: string, token: string, asksRest: boolean): Promise<Principal | undefined> {
     const signal = AbortSignal.timeout(CONFIRM_TIMEOUT_MS);
-    const asked = this.#userIdOf(token, isRest, signal).then((id) =>
+    const asked = this.#userIdOf(token, asksRest, signal).then((id) =>
       id ? this.#options.accounts.principalOf(id, signal) : undefined,
     );
     this.#remember(digest, { until: this.#now() + CONFIRM_TIMEOUT_MS, principal: asked });
@@ -117,18 +120,20 @@ export class Callers {
   }
 
   /** The backend's word, never the token's own: anybody can write a token. */
-  async #userIdOf(token: string, isRest: boolean, signal: AbortSignal): Promise<number | undefined> {
-    const { origin, transports } = this.#options.backend;
+  async #userIdOf(token: string, asksRest: boolean, signal: AbortSignal): Promise<number | undefined> {
+    const { backend } = this.#options;
     const headers = { authorization: `Bearer ${token}` };
-    const call = { transport: transports.h1, origin, headers, signal };
+    const call = { transport: backend.transports.h1, origin: backend.origin, headers, signal };
     try {
-      if (!isRest) {
+      if (!asksRest) {
         const rpc = { ...headers, "connect-protocol-version": "1" };
         return (
           await callUnary({ ...call, headers: rpc, method: DashboardService.method.getMe, input: {}, codec: "proto" })
         ).userId;
       }
-      const { userId } = (await requestJson({ ...call, path: "/v1/me" })) as { readonly userId?: unknown };
+      const { userId } = (await requestJson({ ...call, origin: originFor(ME, backend), path: ME })) as {
+        readonly userId?: unknown;
+      };
       return typeof userId === "number" ? userId : undefined;
     } catch (thrown) {
       const error = ExcursorError.from(thrown);

@@ -16,8 +16,17 @@ import { respondError } from "./errors.ts";
 /** The backend that calls are passed on to. */
 export interface Backend {
   readonly origin: string;
+  /** Where its REST interface is. Absent: at the same origin. */
+  readonly restOrigin?: string | undefined;
   readonly transports: Readonly<Record<HttpVersion, HttpTransport>>;
 }
+
+/** True for calls of the REST interface, which takes API keys instead of access tokens. */
+export const isRest = (path: string): boolean => path.startsWith("/v1/");
+
+/** Returns the origin that answers calls to this path. */
+export const originFor = (path: string, { origin, restOrigin = origin }: Backend): string =>
+  isRest(path) ? restOrigin : origin;
 
 /** The part of a request's body that was read to find out whose request it is. */
 export interface Held {
@@ -134,12 +143,9 @@ export function breakOff(exchange: ServerExchange, error: ExcursorError): void {
   else exchange.reset(typeof http2Code === "number" ? http2Code : constants.NGHTTP2_INTERNAL_ERROR);
 }
 
-export function requestTo(
-  exchange: ServerExchange,
-  { origin }: Backend,
-  headers = requestHeaders(exchange),
-): HttpRequest {
-  return { origin, path: exchange.target, method: exchange.method, headers, isLongLived: isStream(exchange) };
+export function requestTo(exchange: ServerExchange, backend: Backend, headers = requestHeaders(exchange)): HttpRequest {
+  const { target: path, method } = exchange;
+  return { origin: originFor(exchange.path, backend), path, method, headers, isLongLived: isStream(exchange) };
 }
 
 /** The client's headers, without those that are for this connection. */

@@ -61,6 +61,8 @@ export interface FaceStageOptions {
   readonly firstAppendMs?: number;
   /** Records its calls, as `serve --capture` does. */
   readonly recorder?: CaptureRecorder;
+  /** Where the backend has its REST interface. Absent: at the same origin. */
+  readonly restOrigin?: string;
   /** Makes the exchanges of the listener. */
   readonly makeExchange?: (...parts: ConstructorParameters<typeof ServerExchange>) => ServerExchange;
 }
@@ -83,7 +85,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
   const { serveRun = () => {}, models = options.serveRun ? [LOCAL, AGENT] : [] } = options;
   const { makeExchange = (request, response) => new ServerExchange(request, response) } = options;
   const face = createCursorFace({
-    backend: { origin, transports },
+    backend: { origin, restOrigin: options.restOrigin, transports },
     keys: {
       holderOf: (key) => keys.get(key),
       holderWithId: (id) => [...keys.values()].find((holder) => holder.id === id),
