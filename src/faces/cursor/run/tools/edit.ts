@@ -76,12 +76,23 @@ export const editTool: CursorTool = {
   },
 };
 
-/** Replaces text. Models write LF; in a file with CRLF their text is read as CRLF. Throws if the text is not there once. */
+/** True if the line at this place ends in CRLF. The last line of a file is taken to end as the one before it. */
+function isCrlfAt(text: string, at: number): boolean {
+  const next = text.indexOf("\n", at);
+  const end = next === -1 ? text.lastIndexOf("\n", at) : next;
+  return end > 0 && text[end - 1] === "\r";
+}
+
+const toCrlf = (text: string): string => text.replace(/\r?\n/g, "\r\n");
+
+/**
+ * Replaces text. Models write LF: where that is not in the file, their text is read as CRLF, and the new text gets the line
+ * endings of its place. Throws if the text is not there once.
+ */
 export function replaceText(before: string, args: JsonObject): string {
-  const asFile = (text: string) => (before.includes("\r\n") ? text.replace(/\r?\n/g, "\r\n") : text);
-  const [old, fresh] = [asFile(textArg(args, "old_text")), asFile(textArg(args, "new_text"))];
-  if (old === "") throw new ToolProblem("old_text: expected the text to replace.");
-  if (old === fresh) throw new ToolProblem("new_text: it is the same as old_text.");
+  const [given, fresh] = [textArg(args, "old_text"), textArg(args, "new_text")];
+  if (given === "") throw new ToolProblem("old_text: expected the text to replace.");
+  const old = before.includes(given) ? given : before.includes("\r\n") ? toCrlf(given) : given;
   const pieces = before.split(old);
   const count = pieces.length - 1;
   if (count === 0) throw new ToolProblem("old_text is not in the file. Read the file and copy the text exactly.");
@@ -90,5 +101,17 @@ export function replaceText(before: string, args: JsonObject): string {
       `old_text is in the file ${count} times. Give more of the text around it, or set replace_all.`,
     );
   }
-  return pieces.join(fresh);
+  let after = "";
+  let end = 0;
+  for (const [nth, piece] of pieces.entries()) {
+    if (nth > 0) {
+      const endsInCrlf = old.includes("\n") ? old.includes("\r\n") : isCrlfAt(before, end);
+      after += endsInCrlf ? toCrlf(fresh) : fresh;
+      end += old.length;
+    }
+    after += piece;
+    end += piece.length;
+  }
+  if (after === before) throw new ToolProblem("new_text: it is the same as old_text.");
+  return after;
 }

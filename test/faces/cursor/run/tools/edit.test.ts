@@ -9,6 +9,16 @@ describe("replaceText", () => {
   it("keeps line endings and the byte order mark", () => {
     expect(edit("\uFEFFa\r\nb\r\n", "a\nb", "a\nc\nd")).toBe("\uFEFFa\r\nc\r\nd\r\n");
     expect(edit("a\nb\n", "b", "c")).toBe("a\nc\n");
+    expect(edit("a\r\nb", "b", "b\nc")).toBe("a\r\nb\r\nc");
+  });
+
+  it("keeps the line endings of each place in a file that mixes them", () => {
+    const mixed = "a\r\nb\nc\nd\r\n";
+    expect(edit(mixed, "b\nc", "x\ny\nz")).toBe("a\r\nx\ny\nz\nd\r\n");
+    expect(edit(mixed, "a\nb", "a\nx\nb")).toBe("a\r\nx\r\nb\nc\nd\r\n");
+    expect(edit(mixed, "a\r\nb", "a\nx\nb")).toBe("a\r\nx\r\nb\nc\nd\r\n");
+    expect(edit(mixed, "c", "c\nx")).toBe("a\r\nb\nc\nx\nd\r\n");
+    expect(edit("x\r\nx\nx", "x", "y\ny", true)).toBe("y\r\ny\r\ny\ny\ny\ny");
   });
 
   it("does not read the new text as a pattern", () => {
