@@ -79,7 +79,13 @@ function restAlone(models: readonly ModelInfo[]): Buffer {
 
 const EFFORT = "effort";
 
-function listItem({ id, displayName, efforts }: ModelInfo) {
+/** The name in lists that only show names, where the account may have a model that is called the same. */
+const shownName = ({ id, displayName }: ModelInfo): string =>
+  displayName.toLowerCase() === id.toLowerCase() ? displayName : `${displayName} (${id})`;
+
+function listItem(model: ModelInfo) {
+  const { id, efforts } = model;
+  const displayName = shownName(model);
   const parameter = { id: EFFORT, displayName: "Effort", values: efforts.map((value) => ({ value })) };
   const variants = efforts.map((value) => ({
     params: [{ id: EFFORT, value }],
@@ -98,32 +104,36 @@ const usableModels = (models: readonly ModelInfo[]) => ({ models: models.map(mod
 
 const defaultModel = ([first]: readonly ModelInfo[]) => (first ? { model: modelDetails(first) } : {});
 
-const modelDetails = ({ id, displayName, isThinking }: ModelInfo): MessageInitShape<typeof ModelDetailsSchema> => ({
-  modelId: OWN_PREFIX + id,
-  displayModelId: OWN_PREFIX + id,
-  displayName,
-  displayNameShort: displayName,
-  ...(isThinking && { thinkingDetails: {} }),
+const modelDetails = (model: ModelInfo): MessageInitShape<typeof ModelDetailsSchema> => ({
+  modelId: OWN_PREFIX + model.id,
+  displayModelId: OWN_PREFIX + model.id,
+  displayName: shownName(model),
+  displayNameShort: shownName(model),
+  ...(model.isThinking && { thinkingDetails: {} }),
 });
 
 const availableModels = (models: readonly ModelInfo[]): MessageInitShape<typeof AvailableModelsResponseSchema> => ({
   modelNames: models.map(({ id }) => OWN_PREFIX + id),
-  models: models.map(({ id, displayName, contextTokens, supportsImages, efforts }) => ({
-    name: OWN_PREFIX + id,
-    defaultOn: true,
-    supportsImages,
-    supportsMaxMode: false,
-    supportsNonMaxMode: true,
-    contextTokenLimit: contextTokens,
-    clientDisplayName: displayName,
-    serverModelName: OWN_PREFIX + id,
-    variants: efforts.map((value) => ({
-      parameters: [{ id: EFFORT, value }],
-      displayName: `${displayName} ${value}`,
-      displayNameOutsidePicker: `${displayName} ${value}`,
-      variantStringRepresentation: `${OWN_PREFIX}${id}[${EFFORT}=${value}]`,
-    })),
-  })),
+  models: models.map((model) => {
+    const name = OWN_PREFIX + model.id;
+    const shown = shownName(model);
+    return {
+      name,
+      defaultOn: true,
+      supportsImages: model.supportsImages,
+      supportsMaxMode: false,
+      supportsNonMaxMode: true,
+      contextTokenLimit: model.contextTokens,
+      clientDisplayName: shown,
+      serverModelName: name,
+      variants: model.efforts.map((value) => ({
+        parameters: [{ id: EFFORT, value }],
+        displayName: `${shown} ${value}`,
+        displayNameOutsidePicker: `${shown} ${value}`,
+        variantStringRepresentation: `${name}[${EFFORT}=${value}]`,
+      })),
+    };
+  }),
 });
 
 /** The lists of models by `METHOD /path`. */

@@ -40,10 +40,11 @@ describe("the lists of models", () => {
     const { models } = fromBinary(GetUsableModelsResponseSchema, await post(url, USABLE, SIGNED_IN));
     expect(models.slice(-2)).toMatchObject([
       { modelId: "excursor/local", displayModelId: "excursor/local", displayName: "Local", thinkingDetails: {} },
-      { modelId: "excursor/acp:agent", displayName: "Agent" },
+      { modelId: "excursor/acp:agent", displayName: "Agent (acp:agent)" },
     ]);
     const available = fromBinary(AvailableModelsResponseSchema, await post(url, AVAILABLE, SIGNED_IN));
     expect(available.modelNames.slice(-2)).toEqual(["excursor/local", "excursor/acp:agent"]);
+    expect(available.models.at(-1)).toMatchObject({ clientDisplayName: "Agent (acp:agent)" });
     expect(available.models.at(-2)).toMatchObject({ supportsImages: true, contextTokenLimit: 64_000 });
     expect(available.models.at(-2)?.variants.map(({ parameters }) => parameters[0]?.value)).toEqual(["low", "high"]);
   });
@@ -55,6 +56,7 @@ describe("the lists of models", () => {
     expect(all.startsWith(theirs.slice(0, -2))).toBe(true);
     const ids = (JSON.parse(all) as { items: { id: string }[] }).items.map(({ id }) => id);
     expect(ids.slice(-2)).toEqual(["excursor/local", "excursor/acp:agent"]);
+    expect(all).toContain('"displayName":"Agent (acp:agent)"');
     const rpc = JSON.parse((await post(url, USABLE, SIGNED_IN, "application/json")).toString()) as { models: object[] };
     expect(rpc.models.at(-1)).toMatchObject({ modelId: "excursor/acp:agent" });
   });
