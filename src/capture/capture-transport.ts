@@ -1,11 +1,11 @@
 import type { ExcursorError } from "../core/errors.ts";
 import { encodeFrame, FLAG_COMPRESSED, FrameDecoder, type OnFrame } from "../wire/connect/envelope.ts";
-import { gunzipNow } from "../wire/connect/gzip.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport } from "../wire/http/http.ts";
 import { mediaType } from "../wire/http/http-errors.ts";
 import { isTcpReset } from "../wire/http/network-errors.ts";
 import { wireLimits } from "../wire/limits.ts";
 import { createSseParser } from "../wire/sse/sse-parser.ts";
+import { decodeBody, encodingsOf } from "./body-encoding.ts";
 import type { CallRecording, CaptureRecorder } from "./recorder.ts";
 import type { CallCut, CapturedMessage } from "./records.ts";
 
@@ -117,6 +117,7 @@ const withCookies = ({ headers, cookies }: Parameters<HttpHandler["head"]>[0]): 
   cookies ? { ...headers, "set-cookie": cookies.join(", ") } : headers;
 
 const MAX_DELTA_BYTES = 1024;
+const GZIP: readonly string[] = ["gzip"];
 
 /** Reads the messages of a body as its bytes come. */
 export interface BodyReader {
@@ -135,18 +136,21 @@ export function readBody(
 ): BodyReader {
   const { maxBodyBytes, maxInflatedBytes } = wireLimits();
   const type = mediaType(headers["content-type"]) ?? "";
-  const tell = (form: CapturedMessage["form"], wire: Uint8Array, flags: number, isCompressed: boolean) => {
-    const bytes = isCompressed ? inflate(wire, maxInflatedBytes) : wire;
-    if (bytes) recording.message({ direction, form, flags, wasCompressed: isCompressed, bytes });
-    else recording.note({ type: "omitted", reason: "it cannot be decompressed", bytes: wire.length });
+  const encodings = encodingsOf(headers);
+  const tell = (form: CapturedMessage["form"], wire: Uint8Array, flags: number, by: readonly string[] = []) => {
+    const bytes = by.length === 0 ? wire : decodeBody(wire, by, maxInflatedBytes);
+    if (bytes) recording.message({ direction, form, flags, wasCompressed: by.length > 0, bytes });
+    else omit(wire.length);
   };
+  // What stays compressed cannot be masked.
+  const omit = (bytes: number) => recording.note({ type: "omitted", reason: "it cannot be decompressed", bytes });
   const body: Uint8Array[] = [];
   let bodyBytes = 0;
   const decoder = new FrameDecoder(wireLimits());
   const onFrame: OnFrame = (flags, payload) => {
     // A frame that came in two chunks is a delta as often as any.
     if (flags === 0 && payload.length < MAX_DELTA_BYTES && takesDelta(encodeFrame(payload))) return;
-    tell("frame", payload, flags & ~FLAG_COMPRESSED, (flags & FLAG_COMPRESSED) !== 0);
+    tell("frame", payload, flags & ~FLAG_COMPRESSED, flags & FLAG_COMPRESSED ? GZIP : undefined);
   };
   const takesDelta = (frame: Uint8Array) => recording.deltas(direction, frame, 0) === frame.length;
   const takeFrames = (chunk: Uint8Array) => {
@@ -157,22 +161,35 @@ export function readBody(
       at = end;
     }
   };
-  const take = type.startsWith("application/connect+")
+  const takeParts = type.startsWith("application/connect+")
     ? takeFrames
     : type === "text/event-stream"
       ? createSseParser({
           maxLength: maxBodyBytes,
-          onEvent: (name, data) => tell("event", Buffer.from(JSON.stringify([name, data])), 0, false),
+          onEvent: (name, data) => tell("event", Buffer.from(JSON.stringify([name, data])), 0),
         })
-      : (chunk: Uint8Array) => {
-          if (bodyBytes + chunk.length <= maxBodyBytes) body.push(chunk);
-          bodyBytes += chunk.length;
-        };
+      : undefined;
+  const collect = (chunk: Uint8Array) => {
+    if (bodyBytes + chunk.length <= maxBodyBytes) body.push(chunk);
+    bodyBytes += chunk.length;
+  };
+  // A stream that is compressed as a whole is read at its end.
+  const take = takeParts && encodings.length === 0 ? takeParts : collect;
+  const takeWhole = (whole: Uint8Array) => {
+    if (!takeParts) return tell("body", whole, 0, encodings);
+    const decoded = decodeBody(whole, encodings, maxInflatedBytes);
+    if (decoded) takeParts(decoded);
+    else omit(whole.length);
+  };
   let bytes = 0;
   let isOver = false;
-  const fail = () => {
-    isOver = true;
-    recording.note({ type: "omitted", reason: "the rest is not in the form that its type says", bytes: 0 });
+  const attempt = (read: () => void) => {
+    try {
+      read();
+    } catch {
+      isOver = true;
+      recording.note({ type: "omitted", reason: "the rest is not in the form that its type says", bytes: 0 });
+    }
   };
   return {
     get bytes() {
@@ -183,26 +200,13 @@ export function readBody(
     },
     push(chunk) {
       bytes += chunk.length;
-      if (isOver) return;
-      try {
-        take(chunk);
-      } catch {
-        fail();
-      }
+      if (!isOver) attempt(() => take(chunk));
     },
     end() {
       if (isOver) return;
       isOver = true;
       if (bodyBytes > maxBodyBytes) recording.note({ type: "omitted", reason: "it is too long", bytes: bodyBytes });
-      else if (bodyBytes > 0) tell("body", Buffer.concat(body), 0, headers["content-encoding"] === "gzip");
+      else if (bodyBytes > 0) attempt(() => takeWhole(Buffer.concat(body)));
     },
   };
-}
-
-function inflate(bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
-  try {
-    return gunzipNow(bytes, maxBytes);
-  } catch {
-    return undefined;
-  }
 }

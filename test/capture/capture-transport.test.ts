@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readCapture } from "../../src/capture/capture-reader.ts";
 import { captureTransport } from "../../src/capture/capture-transport.ts";
@@ -32,10 +32,11 @@ async function exchange(
   sent: readonly Uint8Array[],
   answer: readonly Uint8Array[],
   outlastsResponse = false,
+  encoding: string | undefined = undefined,
 ) {
   const server = createServer((request, response) => {
     request.resume();
-    response.writeHead(200, { "content-type": type });
+    response.writeHead(200, { "content-type": type, ...(encoding !== undefined && { "content-encoding": encoding }) });
     for (const chunk of answer) response.write(chunk);
     response.end();
   }).listen(0, "127.0.0.1");
@@ -157,4 +158,42 @@ test("records a body that goes on after the response", async () => {
   const texts = records.flatMap((record) => (record.type === "message" ? [String(record.bytes)] : []));
   expect(texts).toEqual(["before", "after"]);
   expect(records.at(-1)).toMatchObject({ type: "end", end: { outcome: "ok", sentBytes: 21 } });
+});
+
+const LOGIN_TOKEN = "eyJhbGciOiJI.eyJzdWIiOiI3In0.c2lnbmF0dXJl";
+const LOGIN = JSON.stringify({ accessToken: LOGIN_TOKEN });
+
+test.each([
+  ["br", brotliCompressSync(LOGIN)],
+  ["deflate", deflateSync(LOGIN)],
+  ["GZIP", gzipSync(LOGIN)],
+  ["gzip, br", brotliCompressSync(gzipSync(LOGIN))],
+])("SEC-52 decodes and masks a body that is encoded as %s", async (encoding, answer) => {
+  const { got, records } = await exchange("application/json", [], [answer], false, encoding);
+  expect(got).toEqual(answer);
+  const [message] = records.filter((record) => record.type === "message");
+  expect(message).toMatchObject({ form: "body", wasCompressed: true });
+  expect(String(message?.bytes)).toMatch(/^\{"accessToken":"\w{12}\.\w{15}\.\w{12}"\}$/);
+  expect(String(message?.bytes)).not.toContain(LOGIN_TOKEN);
+});
+
+test("SEC-52 leaves out a body in an encoding that it does not know, and notes that", async () => {
+  const answer = Buffer.from(`made-up ${LOGIN}`);
+  const { got, records } = await exchange("application/json", [], [answer], false, "made-up");
+  expect(got).toEqual(answer);
+  expect(records.filter(({ type }) => type === "message")).toEqual([]);
+  expect(records).toContainEqual(
+    expect.objectContaining({ note: { type: "omitted", reason: "it cannot be decompressed", bytes: answer.length } }),
+  );
+  expect(readFileSync(file).includes("made-up {")).toBe(false);
+});
+
+test.each([
+  ["text/event-stream", "event", 'data: {"a":1}\n\ndata: b\n\n', ['["","{\\"a\\":1}"]', '["","b"]']],
+  ["application/connect+proto", "frame", encodeFrame(Buffer.from("one")), ["one"]],
+] as const)("reads a stream of %s that is compressed as a whole", async (type, form, plain, expected) => {
+  const { records } = await exchange(type, [], [gzipSync(plain)], false, "gzip");
+  const messages = records.filter((record) => record.type === "message");
+  expect(messages.map(({ bytes }) => String(bytes))).toEqual(expected);
+  expect(new Set(messages.map((message) => message.form))).toEqual(new Set([form]));
 });

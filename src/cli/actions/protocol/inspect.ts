@@ -141,6 +141,10 @@ async function printTimeline(file: string, list: Listing, call: number, flags: I
     return;
   }
   process.stdout.write(`${printable(`${shown.method} ${shown.origin}${shown.path}`)}\n`);
+  for (const { call: number, omitted } of calls) {
+    if (omitted !== undefined)
+      process.stdout.write(printable(`The capture lacks a part of call ${number}: ${omitted}.\n`));
+  }
   if (!messages) {
     const table = rows.map(({ cells }) => cells.map(printable));
     process.stdout.write(formatTable(["TIME", "CALL", "DIRECTION", "KIND", "BYTES"], table));
