@@ -4,13 +4,13 @@ import type { CaptureWriter } from "./capture-writer.ts";
 import { DeltaFinder } from "./mask/delta-finder.ts";
 import { HeldRecords } from "./mask/held-records.ts";
 import { Masker } from "./mask/masker.ts";
-import { type CapturedContent, isSecretName, MessageMasker } from "./mask/message-masker.ts";
+import { type CapturedContent, MessageMasker } from "./mask/message-masker.ts";
+import { isSecretName } from "./mask/secret-shapes.ts";
 import { createPreciseClock } from "./precise-clock.ts";
 import type { CallEnd, CallHead, CapturedMessage, CaptureNote, CaptureRecord, ResponseInfo } from "./records.ts";
 import { RunConversations } from "./run-conversations.ts";
 
-/** Headers whose whole value is a secret. */
-export const SECRET_HEADERS: ReadonlySet<string> = new Set([
+const SECRET_HEADERS: ReadonlySet<string> = new Set([
   "authorization",
   "cookie",
   "set-cookie",
@@ -21,6 +21,9 @@ export const SECRET_HEADERS: ReadonlySet<string> = new Set([
   "x-blob-encryption-key",
   "x-goog-api-key",
 ]);
+
+/** True if the whole value of a header is a secret. */
+export const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || isSecretName(name);
 
 export interface RecorderOptions {
   /** Known beforehand: keys of the gateway, the path of the home folder. */
@@ -146,7 +149,7 @@ export class CaptureRecorder {
   /** What a header or a query says in secret, a message may repeat. */
   #learn({ headers, path = "" }: { readonly headers: CallHead["headers"]; readonly path?: string }): void {
     for (const [name, value] of Object.entries(headers)) {
-      if (!SECRET_HEADERS.has(name)) continue;
+      if (!isSecretHeader(name)) continue;
       for (const part of value.split(/[\s;,]+|(?<=\w)=/)) this.#masker.add(part);
     }
     for (const [name, value] of new URLSearchParams(path.split("?")[1])) {
@@ -156,7 +159,7 @@ export class CaptureRecorder {
 
   #maskHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const mask = (name: string, value: string) =>
-      SECRET_HEADERS.has(name) ? this.#maskSecret(value) : this.#masker.text(value);
+      isSecretHeader(name) ? this.#maskSecret(value) : this.#masker.text(value);
     return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, mask(name, value)]));
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { SECRET_HEADERS } from "../capture/recorder.ts";
+import { isSecretHeader } from "../capture/recorder.ts";
 import type { CallHead } from "../capture/records.ts";
 import type { Secret } from "../core/secret.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
@@ -26,7 +26,7 @@ export function headersWith(token: Secret | undefined): ReplayTarget["headersFor
   return ({ headers }, ids) => {
     const sent: Record<string, string> = {};
     for (const [name, value] of Object.entries(headers)) {
-      if (OWN.test(name) || SECRET_HEADERS.has(name) || name === "x-original-request-id") continue;
+      if (OWN.test(name) || isSecretHeader(name) || name === "x-original-request-id") continue;
       sent[name] = Buffer.from(ids.apply(Buffer.from(value))).toString();
     }
     sent["x-request-id"] = randomUUID();

@@ -18,7 +18,7 @@ import { createConnectionPool } from "../../src/wire/http/connection-pool.ts";
 import { callHttp } from "../../src/wire/http/http-call.ts";
 import { wireLimits } from "../../src/wire/limits.ts";
 
-/** Twenty secrets, each in a place of its own. */
+/** Twenty secrets and more, each in a place of its own. */
 const SECRETS = {
   bearer: "short", // shorter than anything that is searched for
   cookie: "cookie-value-1",
@@ -41,6 +41,9 @@ const SECRETS = {
   endFrame: "crsr_endframe0123456789abcdefgh18",
   urlPassword: "url-password-19",
   trailer: "sk-trailer0123456789abcdefghij20",
+  namedHeader: "named-header-21",
+  headerUrl: "header-url-22",
+  variable: "variable of a file 23".replaceAll(" ", "-"),
 } as const;
 
 let folder = "";
@@ -70,6 +73,7 @@ function answers(): Readonly<
     log: `line\n${SECRETS.jsonField}\n${SECRETS.mail} https://me:${SECRETS.urlPassword}@host/ ${SECRETS.home}/x`,
     text: JSON.stringify({ apiKey: SECRETS.jsonEscaped }),
     again: SECRETS.jsonEscaped,
+    file: `PORT=80\nDB_PASSWORD=${SECRETS.variable}\n`,
   };
   return {
     "/agent.v1.AgentService/Run": {
@@ -103,6 +107,8 @@ test.each(["full", "hash", "none"] as const)(
         "content-type": type,
         ...(encoding !== undefined && { "content-encoding": encoding }),
         "set-cookie": `session=${SECRETS.setCookie}; Path=/`,
+        "x-auth-token": SECRETS.namedHeader,
+        location: `https://x.test/cb?access_token=${SECRETS.headerUrl}`,
       });
       response.addTrailers({ "x-said": SECRETS.trailer });
       response.end(body);

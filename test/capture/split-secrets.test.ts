@@ -32,10 +32,12 @@ const SECRETS = {
   mail: "grace.hopper@example.org",
   home: "/home/grace/x",
   "password in a URL": "https://me:url-password@host/",
+  "variable of a file .env": "DB_PASSWORD=url-hunter2hunter2",
+  "member of JSON": '"encryption_key": "url-hunter2hunter2"',
 } as const;
 /** What must not be in a capture, of each of them. */
 const hidden = (secret: string): string =>
-  /Bearer (.*)/.exec(secret)?.[1] ?? /home\/(\w+)/.exec(secret)?.[1] ?? /:(url-\w+)/.exec(secret)?.[1] ?? secret;
+  /Bearer (.*)/.exec(secret)?.[1] ?? /home\/(\w+)/.exec(secret)?.[1] ?? /[:="](url-\w+)/.exec(secret)?.[1] ?? secret;
 
 let folder: string;
 let file: string;

@@ -1,21 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { SecretForms } from "../../observe/secret-forms.ts";
+import { hasTrace, maskShapes } from "./secret-shapes.ts";
 import { hasBoundary } from "./word-boundary.ts";
-
-/** What looks like a secret, or names a person. Texts may be in JSON, where a word can follow an escaped line break. */
-const SHAPES: readonly RegExp[] = [
-  /(?<=\bBearer(?: |%20)+)[^\s"'\\,;]{8,}/gi,
-  /(?:(?<!\\)\b|(?<=\\[nrtbf]))eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g,
-  /(?:(?<!\\)\b|(?<=\\[nrtbf]))(?:exc|crsr|sk|key|ghp|gho|github_pat|xox[abp])[-_][\w-]{16,}/g,
-  /(?:(?<!\\)\b|(?<=\\[nrtbf]))[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}\b/g,
-  /(?<=\/(?:home|Users)\/|\b[A-Za-z]:(?:\\{1,2}|\/)Users(?:\\{1,2}|\/))[\w.-]+/g,
-  /(?<=\bWorkosCursorSessionToken=)[^\s"'\\;]+/g,
-  /(?<=:\/\/[^\s"'\\/?#@:]*:)[^\s"'\\/?#@]+(?=@)/g,
-];
-
-/** Each shape has one of these. */
-const TRACES =
-  /@|%40|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|(?:exc|crsr|sk|key|ghp|gho|github_pat|xox[abp])[-_]|home\/|Users[\\/]|SessionToken=/;
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
 /** Masks are remembered, so that long streams do not compute them again. */
@@ -32,6 +18,8 @@ export class Masker {
   readonly #key = randomBytes(32);
   readonly #forms = new SecretForms();
   readonly #masks = new Map<string, string>();
+  /** The masks themselves. What is masked already, such as a known token behind `Bearer`, keeps its mask. */
+  readonly #made = new Set<string>();
 
   readonly #known = new Set<string>();
   #longestPhrase = 0;
@@ -81,14 +69,14 @@ export class Masker {
     };
     // One character for each byte, so that lengths in bytes stay.
     const known = this.#forms.replaceIn(bytes.toString("latin1"), maskBefore);
-    bytes.write(maskShapesOf(known, maskBefore).slice(0, cut), "latin1");
+    bytes.write(maskShapes(known, maskBefore).slice(0, cut), "latin1");
     return cut;
   }
 
   /** True only if {@link mask} would change nothing. Takes a fraction of its time. */
   isClean(bytes: Buffer): boolean {
     const text = bytes.toString("latin1");
-    return !TRACES.test(text) && !this.#forms.areIn(text);
+    return !hasTrace(text) && !this.#forms.areIn(text);
   }
 
   /** Masks the registered secrets in place. */
@@ -101,24 +89,27 @@ export class Masker {
   /** Masks what looks like a secret, in place. The bytes must be a text: a tag or a length before it may look like a part of it. */
   maskShapes(bytes: Buffer): void {
     const text = bytes.toString("latin1");
-    const clean = maskShapesOf(text, (secret) => this.#maskOf(secret));
+    const clean = maskShapes(text, (secret) => this.#maskOf(secret));
     if (clean !== text) bytes.write(clean, "latin1");
   }
 
   #maskOf(secret: string): string {
     const known = this.#masks.get(secret);
     if (known !== undefined) return known;
+    if (this.#made.has(secret)) return secret;
     const digest = createHmac("sha256", this.#key).update(secret, "latin1").digest();
     let at = 0;
-    const mask = secret.replace(/[\w\u0080-\u00ff]/g, () => {
+    // In JSON, a letter behind a backslash is a part of an escape.
+    const mask = secret.replace(/(?<!\\)[\w\u0080-\u00ff]/g, () => {
       const byte = digest[at++ % digest.length] ?? 0;
       return LETTERS[(byte + at) % LETTERS.length] ?? "x";
     });
-    if (this.#masks.size >= MAX_REMEMBERED) this.#masks.clear();
+    if (this.#masks.size >= MAX_REMEMBERED) {
+      this.#masks.clear();
+      this.#made.clear();
+    }
     this.#masks.set(secret, mask);
+    this.#made.add(mask);
     return mask;
   }
 }
-
-const maskShapesOf = (text: string, mask: (secret: string, start: number) => string): string =>
-  SHAPES.reduce((masked, shape) => masked.replace(shape, mask), text);

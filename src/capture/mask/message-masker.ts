@@ -6,6 +6,7 @@ import type { CapturedMessage, CaptureNote } from "../records.ts";
 import { FieldIndex, findJsonLeaves, findLeaves, type Leaf, looksLikeText } from "./leaves.ts";
 import type { Masker } from "./masker.ts";
 import { type NestedMessage, nestedMessage } from "./nested-message.ts";
+import { isSecretName, NAMED_SECRET } from "./secret-shapes.ts";
 
 /** What a capture keeps of prompts and texts. */
 export type CapturedContent = "full" | "hash" | "none";
@@ -27,19 +28,10 @@ export interface Piece {
   readonly end: number;
 }
 
-/** Fields and members whose values are secrets, whatever they look like. */
-const SECRET_NAME =
-  /(?:token|secret|password|passwd|(?:api|access|secret|encryption|private)_?key|credentials?|cookie)$/i;
-
-/** The same in JSON inside a text, such as the arguments of a tool, however often its quotes are escaped. */
-const NAMED_SECRET =
-  /(\\{0,7})"\w{0,64}(?:token|secret|password|passwd|(?:api|access|secret|encryption|private)_?key|credentials?|cookie)\1"\s{0,8}:\s{0,8}\1"([^"\\]{8,4096})\1"/gi;
-/** What has fewer bytes or quotes cannot match that. */
+/** What has fewer bytes or quotes cannot name a secret in JSON. */
 export const NAMED_SECRET_BYTES = '"token":"12345678"'.length;
 export const NAMED_SECRET_QUOTES = 4;
 const QUOTE = '"';
-
-export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
 
 /** Names and ids tell how a conversation was made, not what it says. */
 const STRUCTURE =

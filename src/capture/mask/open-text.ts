@@ -1,8 +1,8 @@
 import type { Masker } from "./masker.ts";
 import { isBoundary } from "./word-boundary.ts";
 
-/** What may stand before a secret and tell that it is one: `Bearer `. */
-const CONTEXT_BYTES = 16;
+/** What may stand before a secret and tell that it is one: `Bearer `, `"encryption_key": "`. */
+const CONTEXT_BYTES = 48;
 /** So much text is masked at once. */
 const BATCH_BYTES = 4 * 1024;
 /** Of a longer word, only the end waits. */
