@@ -95,7 +95,7 @@ export const typeAt = (view: DataView, at: number): CaptureRecord["type"] => NAM
 export const timeAt = (view: DataView, at: number): number => view.getFloat64(at + 8, true);
 export const lengthAt = (view: DataView, at: number): number => view.getUint32(at + 16, true);
 
-/** Undefined if the payload is not the one that was written. Headers take most of the time, and are empty if not wanted. */
+/** Undefined if the record is not the one that was written. Headers take most of the time, and are empty if not wanted. */
 export function decodeRecord(
   view: DataView,
   place: number,
@@ -111,9 +111,41 @@ export function decodeRecord(
     const [flags, wasCompressed] = [view.getUint8(place + 3), (detail & COMPRESSED) !== 0];
     return { type, call, at, direction: directionAt(view, place), form, flags, wasCompressed, bytes: payload };
   }
+  try {
+    const record = decodeJson(type, call, at, payload, wantsHeaders);
+    return isSound(record) ? record : undefined;
+  } catch {
+    // The checksum does not cover a record's own header, so its type may be damaged, and the payload no JSON.
+    return undefined;
+  }
+}
+
+function decodeJson(
+  type: Exclude<CaptureRecord["type"], "message">,
+  call: number,
+  at: number,
+  payload: Buffer,
+  wantsHeaders: boolean,
+): CaptureRecord {
   if (type === "note") return { type, call, at, note: parse(payload) };
   if (type === "end") return { type, call, at, end: parse(payload) };
   return { type, call, at, head: decodeHead(payload, wantsHeaders) };
+}
+
+/** True if the content is that of the record's type. */
+function isSound(record: CaptureRecord): boolean {
+  switch (record.type) {
+    case "call":
+      return typeof record.head.path === "string" && typeof record.head.headers === "object";
+    case "response":
+      return typeof record.head.status === "number" && typeof record.head.headers === "object";
+    case "end":
+      return typeof record.end.outcome === "string";
+    case "note":
+      return typeof record.note.type === "string";
+    default:
+      return true;
+  }
 }
 
 function decodeHead(payload: Buffer, wantsHeaders: boolean) {
@@ -127,8 +159,11 @@ function decodeHead(payload: Buffer, wantsHeaders: boolean) {
 
 const parse = (payload: Buffer) => JSON.parse(payload.toString("utf8"));
 
+/** The largest time that a date can have. */
+const MAX_TIME_MS = 8.64e15;
+
 const isWhole = (view: DataView, at: number, payload: Buffer): boolean =>
-  crc32(payload) === view.getUint32(at + 20, true);
+  crc32(payload) === view.getUint32(at + 20, true) && Math.abs(timeAt(view, at)) <= MAX_TIME_MS;
 
 const directionAt = (view: DataView, at: number): CapturedMessage["direction"] =>
   view.getUint8(at + 2) & RECEIVED ? "received" : "sent";

@@ -162,6 +162,30 @@ test("tells where a damaged file ends, and skips a damaged payload", async () =>
   expect(tail).toEqual({ type: "damaged", offset: size });
 });
 
+test("leaves out records whose own headers are damaged, whatever the bytes are", async () => {
+  write(WITH_FRAMES);
+  const bytes = readFileSync(file);
+  const places: number[] = [];
+  await scanCapture(file, ({ offset }) => void places.push(offset));
+  const [call = 0] = places;
+  for (const place of new Set(places)) {
+    // The mark and the length are not here: after those, nothing can be read.
+    for (let at = place + 1; at < place + 16; at++) {
+      for (let bit = 0; bit < 8; bit++) {
+        const damaged = Buffer.from(bytes);
+        damaged[at] = (damaged[at] ?? 0) ^ (1 << bit);
+        writeFileSync(file, damaged);
+        const { records } = await read();
+        for (const record of records) {
+          expect(() => new Date(record.at).toISOString()).not.toThrow();
+          if (record.type === "call") expect(record.head).toEqual(head);
+        }
+        if (place !== call) expect(records[0]).toEqual(RECORDS[0]);
+      }
+    }
+  }
+});
+
 test("stops at its limit, and what was written stays", async () => {
   expect(write(RECORDS, 250)).toEqual(["it has reached its limit of 250 bytes"]);
   const { records, tail } = await read();

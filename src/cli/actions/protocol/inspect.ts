@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
+import { createWriteStream, type WriteStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { replaceBlobIds } from "../../../capture/blob-ids.ts";
 import { methodAt } from "../../../capture/call-schema.ts";
@@ -10,6 +10,7 @@ import { describeTail } from "../../../capture/view/describe-tail.ts";
 import { HarEntries } from "../../../capture/view/har.ts";
 import { kindOf, type MessageView, viewMessage } from "../../../capture/view/message-view.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { fileError } from "../../../files/file-error.ts";
 import { formatBytes } from "../../terminal/format-bytes.ts";
 import { formatTable } from "../../terminal/format-table.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -204,11 +205,24 @@ async function follow(file: string, flags: InspectFlags): Promise<void> {
   }
 }
 
+/** Never writes over a file: it may be the capture itself. */
+async function createHar(target: string): Promise<WriteStream> {
+  const out = createWriteStream(target, { flags: "wx", mode: 0o600 });
+  try {
+    await once(out, "open");
+    return out;
+  } catch (error) {
+    throw fileError(error, `write the HAR file ${target}`, {
+      kind: "io",
+      hint: "Give the path of a file that does not exist yet, in a folder that you can write to.",
+    });
+  }
+}
+
 async function exportHar(file: string, target: string, list: Listing): Promise<void> {
   const wanted = new Set(list.wanted().map(({ call }) => call));
   const entries = new HarEntries();
-  const out = createWriteStream(target, { mode: 0o600 });
-  await once(out, "open");
+  const out = await createHar(target);
   const creator = JSON.stringify({ name: "excursor", version: version() });
   out.write(`{"log":{"version":"1.2","creator":${creator},"entries":[`);
   let count = 0;

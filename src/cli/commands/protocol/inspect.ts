@@ -23,5 +23,7 @@ export const inspectCommand = () =>
     .option("--follow", "keep reading while the capture is written, and print a line for each message", false)
     .addOption(new Option("--json", "print JSON").default(false).conflicts(["jsonl", "har", "follow"]))
     .addOption(new Option("--jsonl", "print a line of JSON for each message").default(false).conflicts("har"))
-    .addOption(new Option("--har <file>", "write a HAR 1.2 file, with the messages in _connectMessages"))
+    .addOption(
+      new Option("--har <file>", "write a new HAR 1.2 file, with the messages in _connectMessages").conflicts("follow"),
+    )
     .action(async (file, flags) => (await import("../../actions/protocol/inspect.ts")).runInspect(file, flags));
