@@ -228,7 +228,7 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     ]),
   },
   capture: captureSetting(
-    "Records the traffic to upstreams in this file, with secrets masked; true picks a new file in the home folder. Default: off. See docs/capture.md.",
+    "Records the traffic to clients and upstreams in this file, with secrets masked; true picks a new file in the home folder. Default: off. See docs/capture.md.",
   ),
   captureContent: choice(
     ["full", "hash", "none"],

@@ -55,6 +55,13 @@ describe("excursor replay", { timeout: 60_000 }, () => {
     });
   });
 
+  it("says that a token is missing if the backend wants one", async () => {
+    await record("@sim say one");
+    const url = await startBackend({ script: "@sim say one" });
+    const { code, stderr } = await run("--to", url);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("Give --account or --token-from.")]);
+  });
+
   it("SEC-13 --account takes the token of an account, and only if it is signed in at that backend", async () => {
     await record("@sim say one");
     const url = await startBackend({ script: "@sim say one" });

@@ -81,6 +81,6 @@ async function end(gateway: RunningGateway, capture: Capture, isKept: boolean, j
   const { calls, messages, conversations } = counts;
   const facts = `${calls} calls, ${messages} messages, ${conversations} conversations, ${formatBytes(bytes)}`;
   const early = endReason === undefined ? "" : `It ended early: ${endReason}.\n`;
-  const next = calls === 0 ? "The program made no calls through the gateway." : `Inspect it: excursor inspect ${file}`;
+  const next = calls === 0 ? "No calls came through the gateway." : `Inspect it: excursor inspect ${file}`;
   process.stderr.write(`\nCaptured ${facts}: ${file}\n${early}${next}\n`);
 }

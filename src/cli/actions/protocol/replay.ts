@@ -60,8 +60,15 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
       ? `${JSON.stringify({ to: origin, ...counts, calls: replays }, null, 2)}\n`
       : `${counts.same} same, ${counts.different} different, ${counts.skipped} skipped.\n`,
   );
+  if (!token && replays.some(isRefused)) {
+    process.stderr.write("The backend wants a token, and the calls had none. Give --account or --token-from.\n");
+  }
   return counts.different > 0 ? 1 : 0;
 }
+
+/** True if the backend refused a call that it took when it was recorded, for want of a token. */
+const isRefused = ({ difference }: CallReplay): boolean =>
+  /^(?:HTTP 401|unauthenticated)$/.test(difference?.now?.text ?? "");
 
 /** A capture holds what somebody said. It goes to no backend that the user has not chosen (SEC-13). */
 function checkTarget(origin: string, { values }: LoadedConfig, yes: boolean): void {
