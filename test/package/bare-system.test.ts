@@ -9,10 +9,11 @@ const HOME = "/home/tester";
 /** Another user's port must not matter. */
 const ENVIRONMENT = { HOME, EXCURSOR_PORT: "18791", EXCURSOR_KEYCHAIN: "off" };
 
-/** A stand-in for systemd: there is none in the system. */
+/** A stand-in for systemd: there is none in the system. Like systemd, it starts the service without the caller's variables. */
 const SYSTEMCTL = `#!/bin/sh
+unit=$HOME/.config/systemd/user/excursor.service
 case "$*" in
-  *restart*) cd /; sh -c "$(sed -n 's/^ExecStart=//p' $HOME/.config/systemd/user/excursor.service)" > /tmp/service.log 2>&1 & echo $! > /tmp/service.pid ;;
+  *restart*) cd /; sh -c "exec env -i HOME=$HOME $(sed -n 's/^Environment=//p' "$unit" | tr '\\n' ' ') $(sed -n 's/^ExecStart=//p' "$unit")" > /tmp/service.log 2>&1 & echo $! > /tmp/service.pid ;;
   *stop*) kill "$(cat /tmp/service.pid)" 2> /dev/null || true ;;
   *show*) kill -0 "$(cat /tmp/service.pid)" && echo active || echo inactive ;;
 esac

@@ -4,7 +4,7 @@ export const LAUNCHD_LABEL = "excursor.gateway";
 
 /** Returns an agent for launchd, which writes the log to `logFile`. Not tried on a Mac. */
 export const launchdAgent = (
-  { node, program, flags, home }: ServicePlan,
+  { node, program, flags, environment }: ServicePlan,
   logFile: string,
 ): string => `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -15,7 +15,12 @@ export const launchdAgent = (
   <key>ProgramArguments</key>
   <array>
 ${[node, program, "serve", ...flags].map((word) => `    <string>${escapeXml(word)}</string>\n`).join("")}  </array>
-${home === undefined ? "" : `  <key>EnvironmentVariables</key>\n  <dict>\n    <key>EXCURSOR_HOME</key>\n    <string>${escapeXml(home)}</string>\n  </dict>\n`}  <key>RunAtLoad</key>
+  <key>EnvironmentVariables</key>
+  <dict>
+${Object.entries(environment)
+  .map(([name, value]) => `    <key>${name}</key>\n    <string>${escapeXml(value)}</string>\n`)
+  .join("")}  </dict>
+  <key>RunAtLoad</key>
   <true/>
   <key>KeepAlive</key>
   <dict>

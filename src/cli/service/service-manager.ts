@@ -123,10 +123,17 @@ function show(command: string, args: readonly string[]): void {
   // Ctrl-C ends the other program; this one then continues.
   const ignore = () => {};
   process.on("SIGINT", ignore);
-  const { error } = spawnSync(command, args, { stdio: ["ignore", "inherit", "inherit"] });
+  const { error, status } = spawnSync(command, args, { stdio: ["ignore", "inherit", "inherit"] });
   process.off("SIGINT", ignore);
   if (error)
     throw new ExcursorError("unsupported", `${command} could not be started: ${error.message}.`, {
       code: "no_service_manager",
     });
+  // Null after Ctrl-C.
+  if (status) {
+    throw new ExcursorError("io", `${command} could not show the log: it exited with ${status}.`, {
+      code: "no_service_log",
+      hint: "Its own message is above.",
+    });
+  }
 }

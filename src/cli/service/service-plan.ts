@@ -6,6 +6,6 @@ export interface ServicePlan {
   readonly program: string;
   /** For `excursor serve`. */
   readonly flags: readonly string[];
-  /** Set if the user has set EXCURSOR_HOME. */
-  readonly home: string | undefined;
+  /** Its variables. A service has none of the shell's. */
+  readonly environment: Readonly<Record<string, string>>;
 }

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { ExcursorError } from "../../core/errors.ts";
 import { fileError } from "../../files/file-error.ts";
 import { writePrivate } from "../../files/write-private.ts";
+import { serviceEnvironment } from "./service-environment.ts";
 import { findServiceManager, type ServiceManager, type ServiceState } from "./service-manager.ts";
-import type { ServicePlan } from "./service-plan.ts";
 
 export interface ServiceReport {
   readonly manager: string;
@@ -30,11 +30,20 @@ export class GatewayService {
     return existsSync(this.file);
   }
 
-  /** Writes the service, has it start at every login, and starts it. Writes it anew if there is one. */
-  install(flags: readonly string[]): void {
+  /**
+   * Writes the service, has it start at every login, and starts it. Writes it anew if there is one. Returns the names of
+   * variables that the service does not get, because they hold secrets.
+   */
+  install(flags: readonly string[]): readonly string[] {
     const { file } = this;
     const before = this.isInstalled ? readFileSync(file) : undefined;
-    const description = this.#manager.describe(planOf(flags));
+    const { variables, withheld } = serviceEnvironment(process.env);
+    const description = this.#manager.describe({
+      node: process.execPath,
+      program: installedProgram(),
+      flags,
+      environment: variables,
+    });
     try {
       mkdirSync(dirname(file), { recursive: true });
       writePrivate(file, description, { mode: 0o644, isUnlocked: true });
@@ -46,10 +55,11 @@ export class GatewayService {
     } catch (error) {
       // Half a service would be worse than none.
       if (before) writePrivate(file, before, { mode: 0o644, isUnlocked: true });
-      else rmSync(file, { force: true });
+      else this.#removeFile();
       throw error;
     }
     this.#manager.start();
+    return withheld;
   }
 
   start(): void {
@@ -57,18 +67,20 @@ export class GatewayService {
     this.#manager.start();
   }
 
+  /** Stops it even if it could not start again. */
   stop(): void {
-    this.#check();
+    this.#checkInstalled();
     this.#manager.stop();
   }
 
   showLog(lines: number, follow: boolean): void {
+    this.#checkInstalled();
     this.#manager.showLog(lines, follow);
   }
 
-  /** Stops and removes the service. Returns false if there is none. */
-  uninstall(): boolean {
-    if (!this.isInstalled) return false;
+  /** Stops and removes the service. Only removes it if the manager cannot be reached. */
+  uninstall(): "stopped" | "removed" | "not installed" {
+    if (!this.isInstalled) return "not installed";
     const failures: unknown[] = [];
     for (const step of [() => this.#manager.stop(), () => this.#manager.disable()]) {
       try {
@@ -78,13 +90,13 @@ export class GatewayService {
       }
     }
     const { logFile } = this.#manager;
-    for (const path of logFile === undefined ? [this.file] : [this.file, logFile]) rmSync(path, { force: true });
-    const folder = dirname(this.file);
-    for (const path of [join(folder, "default.target.wants"), folder, dirname(folder)]) removeIfEmpty(path);
+    this.#removeFile();
+    if (logFile !== undefined) rmSync(logFile, { force: true });
     const [failure] = failures;
+    if (failure === undefined) return "stopped";
     // The file is gone either way, so that the gateway does not start at the next login.
-    if (failure && ExcursorError.from(failure).code !== "no_service_manager") throw failure;
-    return true;
+    if (ExcursorError.from(failure).code !== "no_service_manager") throw failure;
+    return "removed";
   }
 
   report(): ServiceReport {
@@ -93,19 +105,39 @@ export class GatewayService {
     return { manager, file, state: this.#manager.state(), problem: problemOf(readFileSync(file, "utf8")) };
   }
 
+  /** Removes the file, systemd's link to it, and the folders that held nothing else. */
+  #removeFile(): void {
+    const folder = dirname(this.file);
+    const links = join(folder, "default.target.wants");
+    for (const path of [this.file, join(links, basename(this.file))]) rmSync(path, { force: true });
+    for (const path of [links, folder, dirname(folder)]) removeIfEmpty(path);
+  }
+
+  #checkInstalled(): void {
+    if (this.isInstalled) return;
+    throw new ExcursorError("config", "The service is not installed.", {
+      code: "no_service",
+      hint: "Run `excursor service install`.",
+    });
+  }
+
   #check(): void {
-    if (!this.isInstalled) {
-      throw new ExcursorError("config", "The service is not installed.", {
-        code: "no_service",
-        hint: "Run `excursor service install`.",
-      });
-    }
+    this.#checkInstalled();
     const problem = problemOf(readFileSync(this.file, "utf8"));
     if (problem === undefined) return;
     throw new ExcursorError("config", problem, {
       code: "service_broken",
       hint: "Run `excursor service install` again.",
     });
+  }
+}
+
+/** Returns undefined where there are no services, for example on Windows. */
+export function findService(): GatewayService | undefined {
+  try {
+    return new GatewayService();
+  } catch {
+    return undefined;
   }
 }
 
@@ -132,15 +164,6 @@ function problemOf(text: string): string | undefined {
 
 const unescapeXml = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-
-function planOf(flags: readonly string[]): ServicePlan {
-  return {
-    node: process.execPath,
-    program: installedProgram(),
-    flags,
-    home: process.env["EXCURSOR_HOME"] || undefined,
-  };
-}
 
 /** Returns the file that was started, without npm's link to it. Throws if npm will delete it. */
 function installedProgram(): string {

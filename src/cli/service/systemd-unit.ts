@@ -8,15 +8,17 @@ const USELESS_RESTARTS = "65 77 78";
  * no MemoryDenyWriteExecute: V8 compiles code. There is no ProtectKernelModules and the like, which drop capabilities: a
  * manager of a user may not do that, and the service would not start (218/CAPABILITIES).
  */
-export const systemdUnit = ({ node, program, flags, home }: ServicePlan): string => `[Unit]
+export const systemdUnit = ({ node, program, flags, environment }: ServicePlan): string => `[Unit]
 Description=Excursor gateway
 StartLimitIntervalSec=60
 StartLimitBurst=5
 
 [Service]
 Type=exec
-ExecStart=${[node, program, "serve", ...flags].map(quote).join(" ")}
-${home === undefined ? "" : `Environment=${quote(`EXCURSOR_HOME=${home}`)}\n`}Restart=on-failure
+ExecStart=${[node, program, "serve", ...flags].map(quoteArgument).join(" ")}
+${Object.entries(environment)
+  .map(([name, value]) => `Environment=${quote(`${name}=${value}`)}\n`)
+  .join("")}Restart=on-failure
 RestartSec=2
 RestartPreventExitStatus=${USELESS_RESTARTS}
 KillMode=mixed
@@ -35,6 +37,9 @@ SystemCallArchitectures=native
 WantedBy=default.target
 `;
 
-/** Quotes a word as systemd reads it: `%` and `$` are special even inside quotes. */
+/** Quotes a word as systemd reads it: `%` is special even inside quotes. */
 const quote = (word: string): string =>
-  `"${word.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
+  `"${word.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n").replaceAll("%", "%%")}"`;
+
+/** In a command, `$` is special, too. */
+const quoteArgument = (word: string): string => quote(word.replaceAll("$", "$$$$"));

@@ -1,7 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { launchdAgent } from "../../../src/cli/service/launchd-agent.ts";
 import { systemdUnit } from "../../../src/cli/service/systemd-unit.ts";
@@ -34,8 +43,10 @@ function setUp() {
     XDG_CONFIG_HOME: join(folder, "config"),
     EXCURSOR_HOME: join(folder, "home"),
   };
-  const run = (...args: string[]) => excursor(["service", ...args], { environment }).exited;
-  return { folder, run, unit: join(folder, "config/systemd/user/excursor.service") };
+  const runWith = (extra: Record<string, string>, ...args: string[]) =>
+    excursor(["service", ...args], { environment: { ...environment, ...extra } }).exited;
+  const run = (...args: string[]) => runWith({}, ...args);
+  return { folder, run, runWith, unit: join(folder, "config/systemd/user/excursor.service") };
 }
 
 describe.skipIf(process.platform !== "linux")("excursor service", () => {
@@ -60,16 +71,67 @@ describe.skipIf(process.platform !== "linux")("excursor service", () => {
     expect(await run("uninstall")).toMatchObject({ code: 0, stdout: "The service is not installed.\n" });
   }, 60_000);
 
+  it("runs with the settings of the shell, but without its secrets", async () => {
+    const { run, runWith, unit } = setUp();
+    const given = {
+      EXCURSOR_PORT: "18799",
+      EXCURSOR_TOKEN: "a-secret-token",
+      HTTPS_PROXY: "http://me:hidden@proxy:3128",
+      NO_PROXY: "intern.example",
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=hidden",
+      OTEL_SERVICE_NAME: "my gateway",
+      UNRELATED: "x",
+    };
+    const installed = await runWith(given, "install");
+    expect(installed).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("does not get EXCURSOR_TOKEN, HTTPS_PROXY, OTEL_EXPORTER_OTLP_HEADERS"),
+    });
+    const text = readFileSync(unit, "utf8");
+    for (const line of ["EXCURSOR_PORT=18799", "NO_PROXY=intern.example", "OTEL_SERVICE_NAME=my gateway"]) {
+      expect(text).toContain(`Environment="${line}"\n`);
+    }
+    expect(text).toMatch(/Environment="PATH=.+"\n/);
+    expect(text).not.toMatch(/secret-token|hidden|UNRELATED/);
+    expect((await runWith({ HTTPS_PROXY: "http://proxy:3128" }, "install")).stderr).toBe("");
+    expect(readFileSync(unit, "utf8")).toContain('Environment="HTTPS_PROXY=http://proxy:3128"\n');
+    expect(await runWith({ EXCURSOR_PORT: "abc" }, "install")).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining("EXCURSOR_PORT"),
+    });
+    expect(await run("uninstall")).toMatchObject({ code: 0 });
+  }, 60_000);
+
   it("leaves nothing behind if the manager fails, and says what to do", async () => {
     const { folder, run, unit } = setUp();
     writeFileSync(join(folder, "broken"), "");
     const broken = await run("install");
     expect(broken).toMatchObject({ code: 74, stderr: expect.stringContaining("it is broken") });
-    expect(existsSync(unit)).toBe(false);
+    expect(existsSync(join(folder, "config/systemd"))).toBe(false);
     writeFileSync(join(folder, "no-bus"), "");
     const away = await run("install");
     expect(away).toMatchObject({ code: 69, stderr: expect.stringContaining("log in directly") });
-    expect(existsSync(unit)).toBe(false);
+    expect(existsSync(join(folder, "config/systemd"))).toBe(false);
+
+    for (const name of ["broken", "no-bus"]) rmSync(join(folder, name));
+    await run("install");
+    const links = join(dirname(unit), "default.target.wants");
+    mkdirSync(links);
+    symlinkSync(unit, join(links, "excursor.service"));
+    writeFileSync(join(folder, "no-bus"), "");
+    expect(await run("uninstall")).toMatchObject({ code: 0, stdout: expect.stringContaining("was not stopped") });
+    expect(existsSync(join(folder, "config/systemd"))).toBe(false);
+  }, 60_000);
+
+  it("shows no log if there is none", async () => {
+    const { folder, run } = setUp();
+    expect(await run("logs")).toMatchObject({ code: 78, stderr: expect.stringContaining("not installed") });
+    await run("install");
+    writeFileSync(join(folder, "bin/journalctl"), "#!/bin/sh\necho no journal >&2\nexit 1\n");
+    expect(await run("logs")).toMatchObject({
+      code: 74,
+      stderr: expect.stringMatching(/no journal\n.*journalctl could not show the log/s),
+    });
   }, 60_000);
 
   it("says that a half-installed service must be installed again", async () => {
@@ -82,6 +144,7 @@ describe.skipIf(process.platform !== "linux")("excursor service", () => {
     writeFileSync(unit, readFileSync(unit, "utf8").replace(process.execPath, "/gone/node"));
     expect((await run("status")).stdout).toMatch(/\/gone\/node, which does not exist.*install` again/s);
     expect(await run("start")).toMatchObject({ code: 78, stderr: expect.stringContaining("/gone/node") });
+    expect(await run("stop")).toMatchObject({ code: 0 });
     writeFileSync(unit, "[Unit]\n");
     expect(await run("start")).toMatchObject({ code: 78, stderr: expect.stringContaining("not complete") });
   }, 60_000);
@@ -91,7 +154,7 @@ const PLAN = {
   node: "/opt/my node/bin/node",
   program: '/home/a$b/100%/"excursor".js',
   flags: ["--demo"],
-  home: "/home/a b/excursor",
+  environment: { EXCURSOR_HOME: "/home/a b/excursor", PATH: "/usr/bin" },
 };
 
 it("the unit is hardened, and quotes its paths", () => {
@@ -101,6 +164,12 @@ it("the unit is hardened, and quotes its paths", () => {
   }
   expect(unit).toContain(
     String.raw`ExecStart="/opt/my node/bin/node" "/home/a$$b/100%%/\"excursor\".js" "serve" "--demo"`,
+  );
+  const odd = { ...PLAN, environment: { EXCURSOR_HOME: '/home/a$b/100%/"c"', EXCURSOR_MODELS: "{\n}" } };
+  expect(systemdUnit(odd)).toContain(
+    String.raw`Environment="EXCURSOR_HOME=/home/a$b/100%%/\"c\""
+Environment="EXCURSOR_MODELS={\n}"
+`,
   );
 });
 

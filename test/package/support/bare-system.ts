@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { listFiles, npmInstall, run } from "./installation.ts";
@@ -35,7 +44,10 @@ export function makeBareSystem(tarball: string): BareSystem {
   // Debian's packages take minutes, so they are kept for the next run.
   const base = join(tmpdir(), "excursor-debian.tar");
   if (!existsSync(base)) {
-    run("mmdebstrap", ["--variant=minbase", "--include=ca-certificates,libstdc++6", "bookworm", base], tmpdir());
+    const made = `${base}.new`;
+    run("mmdebstrap", ["--variant=minbase", "--include=ca-certificates,libstdc++6", "bookworm", made], tmpdir());
+    // An interrupted run leaves no half of it.
+    renameSync(made, base);
   }
   const root = mkdtempSync(join(tmpdir(), "excursor-system-"));
   run("tar", ["-xf", base, "-C", root], root);

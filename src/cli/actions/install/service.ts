@@ -5,9 +5,17 @@ const NOT_RUNNING = 3;
 
 export function installService({ demo }: { readonly demo: boolean }): void {
   const service = new GatewayService();
-  service.install(demo ? ["--demo"] : []);
+  warnOfWithheld(service.install(demo ? ["--demo"] : []));
   process.stdout.write(
     `The service is installed (${service.file}) and started.\n\`excursor service status\` shows its state, \`excursor service logs\` its log.\n`,
+  );
+}
+
+/** Says which variables of the shell the service does not get. */
+export function warnOfWithheld(names: readonly string[]): void {
+  if (names.length === 0) return;
+  process.stderr.write(
+    `The service does not get ${names.join(", ")}: its file is not for secrets. Sign in with \`excursor login\`, and put secret settings into config.json.\n`,
   );
 }
 
@@ -39,7 +47,12 @@ export function showServiceLog({ lines, follow }: { readonly lines: number; read
   new GatewayService().showLog(lines, follow);
 }
 
+const UNINSTALLED = {
+  stopped: "The service was stopped and removed.",
+  removed: "The service was removed. Its manager cannot be reached, so a gateway that runs was not stopped.",
+  "not installed": "The service is not installed.",
+} as const;
+
 export function uninstallService(): void {
-  const isRemoved = new GatewayService().uninstall();
-  process.stdout.write(isRemoved ? "The service was stopped and removed.\n" : "The service is not installed.\n");
+  process.stdout.write(`${UNINSTALLED[new GatewayService().uninstall()]}\n`);
 }

@@ -14,7 +14,8 @@ export const serviceCommand = () => {
     .addHelpText(
       "after",
       `
-The service reads the same settings as \`excursor serve\`. It needs no root rights.
+The service reads the same settings as \`excursor serve\` here and now, also from variables, but no secret ones.
+It needs no root rights.
 It ends when you log out, unless your system lets it linger: loginctl enable-linger`,
     )
     .action(async (flags) => (await actions()).installService(flags));
