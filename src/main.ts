@@ -23,10 +23,13 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** True for `excursor` alone on a terminal, and with nothing but flags of the setup. Without a terminal, help is printed. */
+const SETUP_FLAGS = ["-y", "--yes", "--demo", "--no-answer", "--no-connect", "--no-service", "--no-ui"];
+
+/** True for `excursor` alone on a terminal, and with nothing but flags of the setup. Else `excursor` alone prints help. */
 const startsSetup = (args: readonly string[]): boolean =>
-  args.every((arg) => arg === "--yes" || arg === "--demo") &&
-  (args.includes("--yes") || (process.stdin.isTTY === true && process.stderr.isTTY === true));
+  args.length === 0
+    ? process.stdin.isTTY === true && process.stderr.isTTY === true
+    : args.every((arg) => SETUP_FLAGS.includes(arg));
 
 /**
  * A reader that stops reading (`| head`) must not end the gateway. Any other failure, such as a full disk, must not look

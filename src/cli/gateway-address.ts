@@ -30,6 +30,6 @@ export function urlOf(host: string, port: number): string {
 export function checkPortIsKnown({ url }: GatewayAddress): void {
   if (!url.endsWith(":0")) return;
   throw new ExcursorError("config", "The port is 0, so the gateway picks another port at every start.", {
-    hint: "Set a port in the settings, or name it with --port.",
+    hint: "Set another one: `port` in the settings, or EXCURSOR_PORT. Some commands also take --port.",
   });
 }

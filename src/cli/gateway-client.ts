@@ -11,7 +11,8 @@ export interface ClientFlags {
 }
 
 interface GatewayRequest {
-  readonly body: object;
+  /** Without one, the method is GET. */
+  readonly body?: object;
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -45,9 +46,10 @@ export function createClient({ url, key }: GatewayAddress): GatewayClient {
   return {
     async call(path, init) {
       const response = await fetch(url + path, {
-        method: init ? "POST" : "GET",
+        method: init?.body ? "POST" : "GET",
         headers: { authorization: `Bearer ${key.reveal()}`, "content-type": "application/json", ...init?.headers },
-        ...(init && { body: JSON.stringify(init.body), signal: init.signal }),
+        ...(init?.body && { body: JSON.stringify(init.body) }),
+        ...(init && { signal: init.signal }),
       }).catch((error: unknown) => {
         if (init?.signal.aborted) throw error;
         if (isBadPort(error)) {

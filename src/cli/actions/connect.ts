@@ -55,7 +55,8 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
   const gateway = createClient(address);
   const file = resolve(flags.file ?? recipe.file(thisMachine()));
   const interrupt = new AbortController();
-  process.once("SIGINT", () => interrupt.abort());
+  const abort = () => interrupt.abort();
+  process.once("SIGINT", abort);
   const report = createReport(flags.json);
   let undo = () => {};
   try {
@@ -89,6 +90,8 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
     if (!interrupt.signal.aborted) throw error;
     process.stderr.write("Undone: the client's configuration is unchanged.\n");
     process.exitCode = 130;
+  } finally {
+    process.off("SIGINT", abort);
   }
 }
 

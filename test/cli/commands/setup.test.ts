@@ -25,10 +25,14 @@ async function setUp() {
   onTestFinished(() => rmSync(user, { recursive: true, force: true }));
   mkdirSync(join(user, ".claude"));
   writeFileSync(join(user, ".claude/settings.json"), '{ "theme": "dark" }\n');
+  // A system without services.
+  mkdirSync(join(user, "bin"));
+  const systemctl = "#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n";
+  writeFileSync(join(user, "bin/systemctl"), systemctl, { mode: 0o755 });
   const port = await freePort();
   const environment = {
     HOME: user,
-    PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+    PATH: `${join(user, "bin")}:${dirname(process.execPath)}:/usr/bin:/bin`,
     EXCURSOR_PORT: String(port),
     EXCURSOR_KEYCHAIN: "off",
   };
@@ -49,6 +53,7 @@ describe("excursor setup, without a terminal", () => {
     const before = files();
     expect((await run()).stderr).toContain("Usage: excursor");
     expect(await run("setup")).toMatchObject({ code: 78, stderr: expect.stringContaining("--yes") });
+    expect(await run("--demo")).toMatchObject({ code: 78, stderr: expect.stringContaining("Use --yes") });
     expect(await run("setup", "--yes")).toMatchObject({ code: 77, stderr: expect.stringContaining("--demo") });
     expect(files().filter((name) => !before.includes(name) && !name.startsWith(".config"))).toEqual([]);
   }, 60_000);
@@ -77,6 +82,45 @@ describe("excursor setup, without a terminal", () => {
       ),
     });
   }, 120_000);
+
+  it("takes its flags without its name, and leaves steps out", async () => {
+    const { run, claude } = await setUp();
+    const setup = await run("-y", "--demo", "--no-answer", "--no-connect", "--no-service", "--no-ui");
+    expect(setup.code).toBe(0);
+    expect(setup.stderr).toMatch(/Done\./);
+    expect(setup.stderr).not.toMatch(/Hello from the simulator|Clients|service/);
+    expect(claude()).toBe('{ "theme": "dark" }\n');
+  }, 60_000);
+
+  it("connects many clients", async () => {
+    const { run, user } = await setUp();
+    for (const folder of [".codex", ".continue", ".gemini", ".qwen"]) mkdirSync(join(user, folder));
+    for (const name of ["opencode", "zed", "aider", "code", "goose", "crush"]) {
+      writeFileSync(join(user, "bin", name), "#!/bin/sh\n", { mode: 0o755 });
+    }
+    const setup = await run("setup", "--yes", "--demo", "--no-service");
+    expect(setup.code).toBe(0);
+    expect(setup.stdout.match(/ is connected\.$/gm)).toHaveLength(11);
+    expect(setup.stderr).not.toContain("Warning");
+  }, 120_000);
+
+  it("does not claim a gateway if the service cannot be installed", async () => {
+    const { run, files } = await setUp();
+    const setup = await run("setup", "--yes", "--demo", "--no-connect");
+    expect(setup.code).toBe(69);
+    expect(setup.stderr).toMatch(/No medium found.*Done\. .* serve --demo` starts it again\.\n$/s);
+    expect(files().filter((name) => name.includes("systemd"))).toEqual([]);
+  }, 60_000);
+
+  it("says that a service cannot start beside a running gateway", async () => {
+    const { run, environment } = await setUp();
+    const gateway = excursor(["serve", "--demo"], { environment });
+    await gateway.firstLine();
+    const setup = await run("setup", "--yes", "--demo", "--no-connect");
+    expect(setup).toMatchObject({ code: 75, stderr: expect.stringContaining("while another gateway runs") });
+    gateway.child.kill("SIGTERM");
+    await gateway.exited;
+  }, 60_000);
 
   it("reset keeps changes of the user's own unless it is forced, and never deletes a folder of others", async () => {
     const { run, user, claude, environment } = await setUp();
@@ -117,14 +161,17 @@ describe.skipIf(!HAS_TMUX)("excursor, on a terminal", () => {
     await terminal.sees(/Claude Code is connected/);
     expect(claude()).toContain(url);
     await terminal.sees(/in demo mode\)\? \[y\/N\]/);
+    terminal.type("y");
     terminal.press("Enter");
+    // It cannot be had here, so the gateway runs in the terminal again.
+    await terminal.sees(/No medium found/);
     await terminal.sees(/Open the dashboard\? \[Y\/n\]/);
     terminal.type("n");
     terminal.press("Enter");
     await terminal.sees(/Ctrl-C stops it/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     terminal.press("C-c");
-    await terminal.sees(/exit 0/);
+    await terminal.sees(/exit 69/);
   }, 120_000);
 
   it("signs in to an account, and asks it for the first answer", async () => {
@@ -146,6 +193,8 @@ describe.skipIf(!HAS_TMUX)("excursor, on a terminal", () => {
     terminal.type("2");
     terminal.press("Enter");
     await terminal.sees(/Signed in as/);
+    await terminal.sees(/Ask your account one short question/);
+    terminal.press("Enter");
     await terminal.sees(/first answer in \d+ ms: "from the account"/);
     await terminal.sees(/Connect Claude Code\?/);
     terminal.press("C-d");

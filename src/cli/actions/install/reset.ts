@@ -5,9 +5,9 @@ import { ConnectedClients } from "../../../client-config/connected-clients.ts";
 import { homeFolder } from "../../../config/home.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { gatewayAddress } from "../../gateway-address.ts";
-import { createClient } from "../../gateway-client.ts";
-import { GatewayService } from "../../service/service.ts";
+import { findService } from "../../service/service.ts";
 import { askYesNo } from "../../terminal/ask-yes-no.ts";
+import { isReady } from "./is-ready.ts";
 import { undoIdePatches } from "./undo-ide-patches.ts";
 import { undoLogins } from "./undo-logins.ts";
 import type { UndoStep } from "./undo-step.ts";
@@ -107,15 +107,6 @@ const undoFiles = (home: string): readonly UndoStep[] =>
     undo: async () => rmSync(join(home, name), { recursive: true, force: true }),
   }));
 
-/** Undefined where there are no services, for example on Windows. */
-function findService(): GatewayService | undefined {
-  try {
-    return new GatewayService();
-  } catch {
-    return undefined;
-  }
-}
-
 /** EXCURSOR_HOME can name any folder. A folder that has more than our files must not be deleted. */
 function refuseWideFolder(home: string): void {
   const path = resolve(home);
@@ -127,19 +118,22 @@ function refuseWideFolder(home: string): void {
 }
 
 async function refuseRunningGateway(): Promise<void> {
-  let url = "";
-  try {
-    const address = gatewayAddress({});
-    url = address.url;
-    await createClient(address).call("/v1/models");
-  } catch {
-    // No gateway answers, or the settings cannot be read: a reset must also help then.
-    return;
-  }
+  const url = await runningGateway();
+  if (url === undefined) return;
   throw new ExcursorError("busy", `A gateway runs at ${url} and uses these files.`, {
     code: "gateway_runs",
     hint: "Stop it first, for example with Ctrl-C in its terminal.",
   });
+}
+
+async function runningGateway(): Promise<string | undefined> {
+  try {
+    const address = gatewayAddress({});
+    return (await isReady(address)) ? address.url : undefined;
+  } catch {
+    // Another program has the port, or the settings cannot be read: a reset must also help then.
+    return undefined;
+  }
 }
 
 const changedClients = (clients: readonly { readonly id: string; readonly file: string }[]): ExcursorError =>

@@ -8,23 +8,24 @@ import { findClients } from "../../found-clients.ts";
 import { checkPortIsKnown, type GatewayAddress, gatewayAddress } from "../../gateway-address.ts";
 import { createClient } from "../../gateway-client.ts";
 import { ownCommand } from "../../own-command.ts";
-import { GatewayService } from "../../service/service.ts";
+import { findService } from "../../service/service.ts";
 import { nextSignal } from "../../shutdown.ts";
 import { askLine, askYesNo } from "../../terminal/ask-yes-no.ts";
 import { reportError } from "../../terminal/report-error.ts";
 import { version } from "../../version.ts";
+import { installProvenService } from "./install-proven-service.ts";
+import { isReady } from "./is-ready.ts";
 
 export interface SetupFlags {
   readonly demo: boolean;
   readonly yes: boolean;
+  readonly answer: boolean;
   readonly connect: boolean;
   readonly service: boolean;
   readonly ui: boolean;
 }
 
 const ANSWER_MS = 120_000;
-const READY_MS = 20_000;
-const POLL_MS = 200;
 
 /** Leads through the first run: upstream, a test answer, clients, the service, the dashboard. */
 export async function runSetup(flags: SetupFlags): Promise<void> {
@@ -39,12 +40,20 @@ export async function runSetup(flags: SetupFlags): Promise<void> {
   let own = (await isReady(address)) ? undefined : await startOwn(isDemo);
   if (!own) title(`A gateway runs already at ${address.url}.`);
   try {
-    await proveAnswer(address, isDemo);
+    // An account pays for the answer, the simulator does not.
+    if (flags.answer && (isDemo || (await ask("Ask your account one short question, to see that it works?", true)))) {
+      await proveAnswer(address, isDemo);
+    }
     if (flags.connect) await connectClients(address, ask);
-    if (flags.service && (await offerService(ask, isDemo, own !== undefined))) {
-      await own?.close();
+    if (flags.service && !own) noteRunning(address, flags);
+    if (flags.service && own && (await offersService(ask, isDemo))) {
+      await own.close();
       own = undefined;
-      await installService(address, isDemo);
+      const isInstalled = await tryStep(async () => {
+        const file = await installProvenService(address, isDemo);
+        say(`${ok()}  the service is installed (${file}) and answers\n`);
+      });
+      if (!isInstalled) own = await startOwn(isDemo);
     }
     if (flags.ui && !flags.yes && (await ask("\nOpen the dashboard?", true))) {
       const { runUi } = await import("../ui.ts");
@@ -161,47 +170,20 @@ async function connectClients(address: GatewayAddress, ask: Ask): Promise<void> 
   }
 }
 
-async function offerService(ask: Ask, isDemo: boolean, canReplace: boolean): Promise<boolean> {
-  if (!canReplace) return false;
+/** The gateway that runs already has the port, so no service can start. Scripts must see that as a failure. */
+function noteRunning({ url }: GatewayAddress, { yes }: SetupFlags): void {
+  if (findService()?.isInstalled) return;
+  const refused = new ExcursorError("busy", `The service cannot start while another gateway runs at ${url}.`, {
+    code: "service_needs_port",
+    hint: "Stop that gateway, then run `excursor service install`.",
+  });
+  if (yes) process.exitCode = reportError(refused);
+  else title(`${refused.message} ${refused.hint}`);
+}
+
+function offersService(ask: Ask, isDemo: boolean): Promise<boolean> {
   title("Background service");
   return ask(`Run the gateway in the background, from every login on${isDemo ? " (in demo mode)" : ""}?`, false);
-}
-
-/** Installs the service and waits until it answers. On a failure, says so and goes on. */
-const installService = (address: GatewayAddress, isDemo: boolean): Promise<boolean> =>
-  tryStep(async () => {
-    const service = new GatewayService();
-    service.install(isDemo ? ["--demo"] : []);
-    await waitUntilReady(address);
-    say(`${ok()}  the service is installed (${service.file}) and answers\n`);
-  });
-
-async function waitUntilReady(address: GatewayAddress): Promise<void> {
-  const deadline = performance.now() + READY_MS;
-  while (!(await isReady(address))) {
-    if (performance.now() > deadline) {
-      throw new ExcursorError("upstream-unavailable", `The service does not answer at ${address.url}.`, {
-        code: "service_failed",
-        hint: "`excursor service logs` shows why.",
-      });
-    }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}
-
-/** True if a gateway with our key answers, false if nothing does. Throws if something else does. */
-async function isReady(address: GatewayAddress): Promise<boolean> {
-  try {
-    await createClient(address).call("/v1/models");
-    return true;
-  } catch (error) {
-    if (ExcursorError.from(error).code === "no_gateway") return false;
-    throw new ExcursorError("busy", `${address.url} is used by another program, or by a gateway with another key.`, {
-      code: "port_taken",
-      hint: "Stop it, or set another port: `port` in the settings, or EXCURSOR_PORT.",
-      cause: error,
-    });
-  }
 }
 
 /** Runs a step. On a failure, reports it and returns false. */
