@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { expect, it } from "vitest";
+import { parse } from "yaml";
 import { newFolder, npmInstall, run, tryRun } from "./support/installation.ts";
 
 const FOLDER = ".github/workflows";
@@ -29,4 +30,27 @@ it("the release takes its notes from the changelog", () => {
   const print = (tag: string) => tryRun(process.execPath, ["scripts/print-changelog.ts", tag], process.cwd());
   expect(print("vUnreleased")).toMatchObject({ status: 0, stdout: expect.stringContaining("### Added") });
   expect(print("v99.0.0")).toMatchObject({ status: 1, stderr: expect.stringContaining("CHANGELOG.md has no section") });
+});
+
+it.each([
+  ["v1.2.3", "latest"],
+  ["v1.2.3-rc.1", "next"],
+])("%s is published as %s, and names the repository as provenance demands", (tag, channel) => {
+  const folder = newFolder();
+  copyFileSync("package.json", join(folder, "package.json"));
+  mkdirSync(join(folder, "bin"));
+  const npm = run("sh", ["-c", "command -v npm"], folder).trim();
+  const stub = `#!/bin/sh\nif [ "$1" = publish ]; then echo "$*"; else exec ${npm} "$@"; fi\n`;
+  writeFileSync(join(folder, "bin/npm"), stub, { mode: 0o755 });
+  const { jobs } = parse(readFileSync(join(FOLDER, "release.yml"), "utf8"));
+  const { run: script } = jobs.npm.steps.find(({ name }: { name?: string }) => name === "Publish");
+  const published = run("bash", ["-e", "-c", script], folder, {
+    PATH: `${join(folder, "bin")}${delimiter}${process.env["PATH"]}`,
+    TAG: tag,
+    GITHUB_REPOSITORY: "someone/excursor",
+  });
+  expect(published).toContain(`publish --provenance --access public --tag ${channel}\n`);
+  expect(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).toMatchObject({
+    repository: { type: "git", url: "git+https://github.com/someone/excursor.git" },
+  });
 });
