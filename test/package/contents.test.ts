@@ -13,6 +13,7 @@ describe("the package", () => {
     const places = new Set(files.map((file) => file.replace(/^package\//, "").replace(/(?<=\/).*/, "")));
     expect([...places].sort()).toEqual(
       [
+        "AGENTS.md",
         "CHANGELOG.md",
         "LICENSE",
         "LICENSES.md",
@@ -21,6 +22,7 @@ describe("the package", () => {
         "bin/",
         "dist/",
         "docs/",
+        "examples/",
         "package.json",
       ].sort(),
     );
