@@ -18,6 +18,12 @@ until second=$(systemctl --user show --property MainPID --value excursor); [ $se
 echo started again
 excursor service stop
 excursor service status || echo "status $?"
+node -e 'require("node:net").createServer().listen(8787, "127.0.0.1")' &
+taken=$!
+excursor service start
+until systemctl --user is-failed --quiet excursor; do sleep 0.1; done
+systemctl --user show --property Result --value excursor
+kill $taken
 excursor service start
 ${READY}
 excursor reset --yes
@@ -36,6 +42,8 @@ it.skipIf(!CAN_RUN_SYSTEMD)("a real systemd of a user starts, restarts and stops
   expect(status, `${stdout}${stderr}`).toBe(0);
   expect(stdout).toContain("through the service\nNoNewPrivs:\t1\nSeccomp:\t2\nenabled\nstarted again\n");
   expect(stdout).toMatch(/The service is stopped .*\nstatus 3\n/);
+  // systemd has given up, and must be told to try again.
+  expect(stdout).toMatch(/exit-code\nThe service was started\./);
   expect(stdout).toMatch(/gone\n$/);
   expect(readdirSync(home, { recursive: true })).toEqual([]);
 });

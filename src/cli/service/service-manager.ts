@@ -52,7 +52,11 @@ function systemd(environment: Environment): ServiceManager {
       systemctl("enable", UNIT);
     },
     disable: () => void systemctl("disable", UNIT),
-    start: () => void systemctl("restart", UNIT),
+    start() {
+      // systemd refuses a service that has failed often in the last minute. This fails for one that is not loaded.
+      spawnSync("systemctl", ["--user", "reset-failed", UNIT], { stdio: "ignore", timeout: TIMEOUT_MS });
+      systemctl("restart", UNIT);
+    },
     stop: () => void systemctl("stop", UNIT),
     state() {
       const state = systemctl("show", "--property=ActiveState", "--value", UNIT).trim();

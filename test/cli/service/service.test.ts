@@ -57,7 +57,7 @@ describe.skipIf(process.platform !== "linux")("excursor service", () => {
     expect(readFileSync(unit, "utf8")).toContain(`"${process.execPath}"`);
     expect(readFileSync(unit, "utf8")).toContain(`Environment="EXCURSOR_HOME=${join(folder, "home")}"`);
     expect(readFileSync(join(folder, "calls"), "utf8")).toBe(
-      "--user daemon-reload\n--user enable excursor.service\n--user restart excursor.service\n",
+      "--user daemon-reload\n--user enable excursor.service\n--user reset-failed excursor.service\n--user restart excursor.service\n",
     );
     const status = await run("status", "--json");
     expect(status.code).toBe(0);
