@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { NowMessage } from "../src/dashboard/messages.ts";
-import { beginSession, session } from "./session.ts";
+import { beginSession } from "./session.ts";
 
 /** What happens at the gateway now; undefined until the first message. */
 export const now = signal<NowMessage | undefined>(undefined);
@@ -12,15 +12,25 @@ const RETRY_MS = 2000;
 /** The gateway sends something at least every ten seconds. */
 const SILENCE_MS = 25_000;
 
-/** Opens the feed, and opens it again whenever it is lost, until the session is over. */
-export function openFeed(): void {
+/** Begins the session and opens the feed, and does so again whenever the connection is lost, until the session is over. */
+export async function connect(): Promise<void> {
+  const state = await beginSession();
+  if (state === "open") openFeed();
+  else if (state === "failed") setTimeout(connect, RETRY_MS);
+}
+
+function openFeed(): void {
   const source = new EventSource("/ui/api/feed");
   let silence: ReturnType<typeof setTimeout>;
-  const lose = () => {
+  const close = () => {
     clearTimeout(silence);
     source.close();
+    removeEventListener("pagehide", close);
+  };
+  const lose = () => {
+    close();
     connection.value = "lost";
-    setTimeout(reopen, RETRY_MS);
+    setTimeout(connect, RETRY_MS);
   };
   const hear = () => {
     clearTimeout(silence);
@@ -35,19 +45,9 @@ export function openFeed(): void {
   source.addEventListener("over", lose);
   source.onerror = lose;
   // Browsers keep a page that was left, with its connections, for the way back to it.
-  addEventListener("pagehide", () => {
-    clearTimeout(silence);
-    source.close();
-  });
+  addEventListener("pagehide", close);
 }
 
 addEventListener("pageshow", ({ persisted }) => {
-  if (persisted) void reopen();
+  if (persisted) void connect();
 });
-
-async function reopen(): Promise<void> {
-  await beginSession();
-  const { type } = session.value;
-  if (type === "open") openFeed();
-  else if (type === "failed") setTimeout(reopen, RETRY_MS);
-}

@@ -1,8 +1,7 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { openFeed } from "./feed.ts";
+import { connect } from "./feed.ts";
 import { followLinks } from "./router.ts";
-import { beginSession, session } from "./session.ts";
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/pages.css";
@@ -15,5 +14,4 @@ applyTheme();
 followLinks();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-await beginSession();
-if (session.value.type === "open") openFeed();
+await connect();

@@ -25,6 +25,8 @@ export function followLinks(): void {
     const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!isPlain || !link || link.origin !== location.origin || !/^\/ui(?:\/|$)/.test(link.pathname)) return;
+    // The browser itself moves to a part of this page.
+    if (link.hash !== "") return;
     event.preventDefault();
     navigate(link.pathname);
   });

@@ -25,11 +25,19 @@ export class CallError extends Error {
 
 const API = "/ui/api";
 
-export async function beginSession(): Promise<void> {
+/**
+ * Asks the gateway whether this browser is signed in. While the gateway does not answer, an open page stays open: it may
+ * hold what exists nowhere else, such as a new key.
+ */
+export async function beginSession(): Promise<"open" | "none" | "failed"> {
   try {
     session.value = { type: "open", ...(await get<SessionReply>("/session")) };
+    return "open";
   } catch (error) {
-    if (session.value.type !== "none") session.value = { type: "failed", error: asCallError(error) };
+    const { type } = session.value;
+    if (type === "none") return "none";
+    if (type !== "open") session.value = { type: "failed", error: asCallError(error) };
+    return "failed";
   }
 }
 

@@ -65,6 +65,10 @@ it("pages are reached by links and by the keyboard, and the browser goes back", 
   expect(new URL(page.url()).pathname).toBe("/ui/conversations");
   await page.goBack();
   await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
+  await page.getByRole("link", { name: "Skip to content" }).focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("main");
+  await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
   expect(problems).toEqual([]);
   await page.context().close();
 });
@@ -138,6 +142,9 @@ it("a conversation's waterfall has the phases that the usage record has", async 
     expect(shown.toSorted()).toEqual(Object.keys(turn.phases).toSorted());
   }
   await cards.nth(1).getByRole("cell", { name: "look" }).waitFor();
+  expect(await seriousViolations(page)).toEqual([]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(390);
   await page.context().close();
 });
 

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { connection } from "../feed.ts";
 import { get } from "../session.ts";
 
 export interface Loaded<T> {
@@ -17,7 +18,7 @@ export function useReloads(reload: () => void, everyMs: number | undefined): voi
   }, [reload, everyMs]);
 }
 
-/** Loads a reply of the API, again when the path changes. */
+/** Loads a reply of the API, again when the path changes, and after a failure when a lost connection is back. */
 export function useLoaded<T>(path: string): Loaded<T> {
   const [state, setState] = useState<{ readonly value?: T; readonly error?: unknown }>({});
   const [round, setRound] = useState(0);
@@ -32,5 +33,9 @@ export function useLoaded<T>(path: string): Loaded<T> {
     };
   }, [path, round]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
+  const isLive = connection.value === "live";
+  useEffect(() => {
+    if (isLive && state.error !== undefined) reload();
+  }, [isLive]);
   return { value: state.value, error: state.error, reload };
 }
