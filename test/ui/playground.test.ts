@@ -1,5 +1,8 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { KEY } from "../gateway/support/gateway-process.ts";
 import { openBrowser, seriousViolations } from "./support/browser.ts";
 import { type LiveDashboard, startDashboard } from "./support/live-dashboard.ts";
 
@@ -89,6 +92,60 @@ it("an answer is stopped, and a failed one shows the error", async () => {
   await page.context().close();
 });
 
+it("a new conversation ends the answer that still runs", async () => {
+  const { page } = await openPlayground();
+  await ask(page, "@sim tokens 100000 5");
+  await page.getByRole("article").locator(".markdown").waitFor();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await ask(page, "@sim say another one");
+  await page.getByText("in all").waitFor();
+  expect(await page.getByRole("article").count()).toBe(1);
+  expect(await page.getByRole("article").textContent()).not.toContain("Stopped.");
+  await page.context().close();
+});
+
+it("a conversation goes on while another page is shown", async () => {
+  const { page, problems } = await openPlayground();
+  await page.getByLabel("API").selectOption("messages");
+  await page.getByLabel("System prompt").fill("Be brief.");
+  await ask(page, "@sim tokens 100000 5");
+  await page.getByRole("article").locator(".markdown").waitFor();
+  await page.getByLabel("Message").fill("the next quest");
+  await page.getByRole("link", { name: "Now" }).click();
+  await page.getByRole("region", { name: "Requests under way" }).getByText("answering").waitFor();
+  await page.getByRole("link", { name: "Playground" }).click();
+  await page.getByRole("article").locator(".markdown").waitFor();
+  expect(await page.getByLabel("API").inputValue()).toBe("messages");
+  expect(await page.getByLabel("System prompt").inputValue()).toBe("Be brief.");
+  expect(await page.getByLabel("Message").inputValue()).toBe("the next quest");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("Stopped.").waitFor();
+  expect(problems).toEqual([]);
+  await page.context().close();
+});
+
+it("copies a curl command that sends what the page has sent", async () => {
+  const { page } = await openPlayground();
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const copy = page.getByRole("button", { name: "Copy as curl" });
+  expect(await copy.isDisabled()).toBe(true);
+  await ask(page, "@sim say one");
+  await page.getByText("in all").waitFor();
+  await ask(page, "@sim say two");
+  await page.getByRole("article").nth(1).getByText("in all").waitFor();
+  await copy.click();
+  await page.getByText("Copied", { exact: true }).waitFor();
+  const command = await page.evaluate<string>("navigator.clipboard.readText()");
+  const { stdout } = await promisify(execFile)("sh", ["-c", command], {
+    env: { ...process.env, EXCURSOR_API_KEY: KEY },
+  });
+  expect(stdout).toContain('"content":"two"');
+  const [, body = ""] = /<<'JSON'\n(.*)\nJSON\n$/s.exec(command) ?? [];
+  const { messages } = JSON.parse(body) as { readonly messages: readonly { readonly content: string }[] };
+  expect(messages.map(({ content }) => content)).toEqual(["@sim say one", "one", "@sim say two"]);
+  await page.context().close();
+});
+
 it("copies a curl command with a placeholder for the key", async () => {
   const { page } = await openPlayground();
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -96,7 +153,7 @@ it("copies a curl command with a placeholder for the key", async () => {
   await page.getByRole("button", { name: "Copy as curl" }).click();
   await page.getByRole("button", { name: "Copied" }).waitFor();
   const command = await page.evaluate<string>("navigator.clipboard.readText()");
-  expect(command).toContain("$EXCURSOR_API_KEY");
+  expect(command).toMatch(/Bearer \$\{EXCURSOR_API_KEY:-\$\(excursor key\)\}"/);
   const body = /<<'JSON'\n(.*)\nJSON\n$/s.exec(command)?.[1] ?? "";
   expect(JSON.parse(body)).toMatchObject({ messages: [{ content: "@sim say it's $HOME and `this`" }] });
   await page.context().close();

@@ -8,9 +8,10 @@ import { SchemaForm } from "../parts/schema-form.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
 import { useTail } from "../parts/use-tail.ts";
 import { curlCommand } from "../playground/curl.ts";
-import { type ChatMessage, DIALECTS, type Question } from "../playground/dialects.ts";
+import { type ChatMessage, DIALECTS } from "../playground/dialects.ts";
+import { changeDraft, draft, questionOf, repeatable } from "../playground/draft.ts";
+import { type Answer, ask, clear, play as conversation, reply, stop, type ToolQuestion } from "../playground/play.ts";
 import type { RawEvent } from "../playground/read-stream.ts";
-import { type Answer, type ToolQuestion, usePlay } from "../playground/use-play.ts";
 import { session } from "../session.ts";
 import type { Page } from "./page.ts";
 
@@ -26,26 +27,21 @@ const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 function PlaygroundContent() {
   const { value: models, error: modelsError } = useLoaded<ModelsReply>("/models");
-  const [model, setModel] = useState("auto");
-  const [dialectId, setDialect] = useState("chat");
-  const [usesHub, setUsesHub] = useState(false);
-  const [system, setSystem] = useState("");
-  const [text, setText] = useState("");
-  const [images, setImages] = useState<readonly string[]>([]);
   const [problem, setProblem] = useState<string>();
   const [isOver, setIsOver] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
-  const { play, ask, stop, clear, reply } = usePlay();
+  const play = conversation.value;
+  const { model, dialect: dialectId, usesHub, system, text, images } = draft.value;
   const turnsPlace = useTail<HTMLDivElement>(play);
   const dialect = DIALECTS.find(({ id }) => id === dialectId) ?? DIALECTS[0];
   const isDemo = session.value.type === "open" && session.value.isDemo;
 
-  const asked: ChatMessage = { role: "user", text, images };
-  const question: Question = { model: model.trim() || "auto", system, messages: [...historyOf(play.turns), asked] };
+  const copied = repeatable(draft.value, play.turns);
   const submit = () => {
     if (play.isRunning || text.trim() === "") return;
-    setText("");
-    setImages([]);
+    const asked: ChatMessage = { role: "user", text, images };
+    const question = questionOf(draft.value, play.turns, asked);
+    changeDraft({ text: "", images: [] });
     void ask(dialect, question, asked, usesHub ? { "x-excursor-tools": "hub" } : {});
   };
   const addFiles = async (files: Iterable<File>) => {
@@ -57,14 +53,18 @@ function PlaygroundContent() {
       else if (file.size > MAX_IMAGE_BYTES) setProblem(`${file.name} is larger than 5 MiB.`);
       else added.push(await readFile(file));
     }
-    setImages((before) => [...before, ...added].slice(0, MAX_IMAGES));
+    changeDraft({ images: [...draft.value.images, ...added].slice(0, MAX_IMAGES) });
   };
   return (
     <>
       <div class="page-head">
         <h1>Playground</h1>
         <div class="actions">
-          <CopyButton title="Copy as curl" text={() => curlCommand(location.origin, dialect, question, usesHub)} />
+          <CopyButton
+            title="Copy as curl"
+            isDisabled={copied === undefined}
+            text={() => (copied ? curlCommand(location.origin, dialect, copied, usesHub) : "")}
+          />
           <button type="button" onClick={clear} disabled={play.turns.length === 0}>
             New conversation
           </button>
@@ -78,7 +78,7 @@ function PlaygroundContent() {
             id="play-model"
             list="play-models"
             value={model}
-            onInput={({ currentTarget }) => setModel(currentTarget.value)}
+            onInput={({ currentTarget }) => changeDraft({ model: currentTarget.value })}
             autocomplete="off"
             spellcheck={false}
           />
@@ -92,7 +92,11 @@ function PlaygroundContent() {
         </p>
         <p>
           <label for="play-dialect">API</label>
-          <select id="play-dialect" value={dialectId} onChange={({ currentTarget }) => setDialect(currentTarget.value)}>
+          <select
+            id="play-dialect"
+            value={dialectId}
+            onChange={({ currentTarget }) => changeDraft({ dialect: currentTarget.value })}
+          >
             {DIALECTS.map(({ id, title }) => (
               <option key={id} value={id}>
                 {title}
@@ -105,7 +109,7 @@ function PlaygroundContent() {
             id="play-hub"
             type="checkbox"
             checked={usesHub}
-            onChange={({ currentTarget }) => setUsesHub(currentTarget.checked)}
+            onChange={({ currentTarget }) => changeDraft({ usesHub: currentTarget.checked })}
           />
           <label for="play-hub">Offer the tools of the MCP servers</label>
         </p>
@@ -115,7 +119,7 @@ function PlaygroundContent() {
             id="play-system"
             value={system}
             placeholder="none"
-            onInput={({ currentTarget }) => setSystem(currentTarget.value)}
+            onInput={({ currentTarget }) => changeDraft({ system: currentTarget.value })}
             autocomplete="off"
           />
         </p>
@@ -123,7 +127,7 @@ function PlaygroundContent() {
       <div class="play">
         <section class="play-chat" aria-label="Conversation">
           <div class="play-turns" ref={turnsPlace} aria-live="polite">
-            {play.turns.length === 0 && <Welcome isDemo={isDemo} onPick={setText} />}
+            {play.turns.length === 0 && <Welcome isDemo={isDemo} onPick={(idea) => changeDraft({ text: idea })} />}
             {play.turns.map(({ asked: one, answer }, index) => (
               <Turn
                 key={index}
@@ -161,7 +165,7 @@ function PlaygroundContent() {
                     key={index}
                     type="button"
                     aria-label={`Remove image ${index + 1}`}
-                    onClick={() => setImages(images.filter((_, one) => one !== index))}
+                    onClick={() => changeDraft({ images: images.filter((_, one) => one !== index) })}
                   >
                     <img src={image} alt="" />
                   </button>
@@ -173,7 +177,7 @@ function PlaygroundContent() {
               rows={3}
               value={text}
               placeholder="Ask something. Enter sends, Shift and Enter starts a line. Drop or paste images."
-              onInput={({ currentTarget }) => setText(currentTarget.value)}
+              onInput={({ currentTarget }) => changeDraft({ text: currentTarget.value })}
               onPaste={(event) => void addFiles(event.clipboardData?.files ?? [])}
               onKeyDown={(event) => {
                 if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -208,19 +212,11 @@ function PlaygroundContent() {
             </div>
           </form>
         </section>
-        <RawEvents events={play.events} count={play.eventCount} path={dialect.path(question.model)} />
+        <RawEvents events={play.events} count={play.eventCount} path={dialect.path(model.trim() || "auto")} />
       </div>
     </>
   );
 }
-
-/** Answers that failed are left out, with their questions: a model has not seen them. */
-const historyOf = (
-  turns: readonly { readonly asked: ChatMessage; readonly answer: Answer }[],
-): readonly ChatMessage[] =>
-  turns.flatMap(({ asked, answer }) =>
-    answer.text === "" ? [] : [asked, { role: "assistant", text: answer.text, images: [] }],
-  );
 
 const readFile = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {

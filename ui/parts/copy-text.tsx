@@ -5,15 +5,18 @@ interface CopyButtonProps {
   /** What the button says, unless it is "Copy". */
   readonly title?: string;
   readonly label?: string;
+  readonly isDisabled?: boolean;
 }
 
 /** A button that copies a text. */
-export function CopyButton({ text, title = "Copy", label }: CopyButtonProps) {
+export function CopyButton({ text, title = "Copy", label, isDisabled = false }: CopyButtonProps) {
   const [state, setState] = useState(title);
   return (
     <button
       type="button"
       aria-label={label}
+      disabled={isDisabled}
+      onBlur={() => setState(title)}
       onClick={() => {
         // Browsers have no clipboard for pages from elsewhere without TLS.
         const copied = navigator.clipboard?.writeText(typeof text === "string" ? text : text()) ?? Promise.reject();
