@@ -83,6 +83,12 @@ describe("keys", () => {
     expect([twice.status, (await json<Failure>(twice)).error.code]).toEqual([400, "key_exists"]);
     expect((await send("DELETE", "/keys/bob")).status).toBe(404);
   });
+
+  it("cannot have the name of the gateway's own key", async () => {
+    const { send } = await openDashboard();
+    const refused = await send("POST", "/keys", { name: "owner" });
+    expect([refused.status, (await json<Failure>(refused)).error.code]).toEqual([400, "key_exists"]);
+  });
 });
 
 describe("models", () => {

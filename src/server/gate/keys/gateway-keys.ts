@@ -10,6 +10,7 @@ import { Secret } from "../../../core/secret.ts";
 import { readSmallFile } from "../../../files/read-small-file.ts";
 import { parseVersionedJson } from "../../../files/versioned-json.ts";
 import { writePrivate } from "../../../files/write-private.ts";
+import { OWNER } from "./caller-keys.ts";
 
 const KeyLimitsSchema = z
   .object({
@@ -105,6 +106,13 @@ export interface NewKeyOptions {
 /** Creates a key and returns it. It cannot be shown again. */
 export function addKey(home: string, name: string, { account, limits }: NewKeyOptions): Promise<Secret> {
   return changeKeys(home, ({ keys, revoked }) => {
+    // Keys are chosen by their names, and this one is the gateway's own.
+    if (name === OWNER.id) {
+      throw new ExcursorError("invalid-request", `The gateway's own key has the name ${name}.`, {
+        code: "key_exists",
+        hint: "Choose another name.",
+      });
+    }
     if (keys.some((key) => key.name === name)) {
       throw new ExcursorError("invalid-request", `A key named ${name} already exists.`, {
         code: "key_exists",
