@@ -41,7 +41,7 @@ function KeysContent() {
       {error !== undefined && <ErrorNotice error={error} />}
       {made && <MadeKey made={made} onDone={() => setMade(undefined)} />}
       <Section title="The gateway's own key" note="used today (UTC)">
-        {value && <Table label="The gateway's own key" columns={OWN} rows={[value.own]} keyOf={nameOf} empty="" />}
+        {value && <OwnKey row={value.own} reload={reload} />}
       </Section>
       <Keys reply={value} reload={reload} />
       <Section title="Add a key">
@@ -84,7 +84,21 @@ const underWay = (name: string): number => now.value?.requests.filter(({ key }) 
 
 const LIMITS: Column<KeyRow> = { title: "Limits", cell: ({ limits }) => <LimitBars limits={limits} /> };
 
-const OWN: readonly Column<KeyRow>[] = [{ title: "Key", cell: () => "owner" }, LIMITS, ...TODAY];
+function OwnKey({ row, reload }: { readonly row: KeyRow; reload(): void }) {
+  const [error, setError] = useState<unknown>();
+  const action: Column<KeyRow> = {
+    title: "Action",
+    isNumber: true,
+    cell: ({ name }) => <LiftButton name={name} onLifted={reload} onError={setError} />,
+  };
+  const columns = [{ title: "Key", cell: nameOf }, LIMITS, ...TODAY, ...(row.limits.some(isReached) ? [action] : [])];
+  return (
+    <>
+      {error !== undefined && <ErrorNotice error={error} />}
+      <Table label="The gateway's own key" columns={columns} rows={[row]} keyOf={nameOf} empty="" />
+    </>
+  );
+}
 
 function Keys({ reply, reload }: { readonly reply: KeysReply | undefined; reload(): void }) {
   const [error, setError] = useState<unknown>();
