@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { CapturedCall, CapturedReply } from "../../src/dashboard/captured-messages.ts";
 import type { RecordedCall, RecordedTurn, TurnPage } from "../../src/usage/queries/conversations.ts";
 import { CapturedTurn } from "../captured/captured-turn.tsx";
@@ -16,11 +16,16 @@ import { get } from "../session.ts";
 export function ConversationDetail({ id }: { readonly id: string }) {
   const [pages, setPages] = useState<readonly TurnPage[]>([]);
   const [error, setError] = useState<unknown>();
+  const isLoading = useRef(false);
   const load = (before?: number) => {
-    get<TurnPage>(`/conversations/${encodeURIComponent(id)}${before === undefined ? "" : `?before=${before}`}`).then(
-      (page) => setPages((loaded) => [...loaded, page]),
-      setError,
-    );
+    if (isLoading.current) return;
+    isLoading.current = true;
+    setError(undefined);
+    get<TurnPage>(`/conversations/${encodeURIComponent(id)}${before === undefined ? "" : `?before=${before}`}`)
+      .then((page) => setPages((loaded) => [...loaded, page]), setError)
+      .finally(() => {
+        isLoading.current = false;
+      });
   };
   useEffect(() => load(), []);
   const { value: captured } = useLoaded<CapturedReply>(`/captured/${encodeURIComponent(id)}`);

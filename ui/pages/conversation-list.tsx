@@ -16,6 +16,7 @@ export function ConversationList() {
   const [rows, setRows] = useState<readonly ConversationSums[]>([]);
   const [error, setError] = useState<unknown>();
   const [isComplete, setIsComplete] = useState(false);
+  /** Where the next page begins. */
   const next = useRef<number | null | "loading">(0);
   const more = useCallback(() => {
     const before = next.current;
@@ -24,8 +25,9 @@ export function ConversationList() {
     get<ConversationPage>(`/conversations${before === 0 ? "" : `?before=${before}`}`).then(
       (page) => {
         next.current = page.next;
+        setError(undefined);
         setIsComplete(page.next === null);
-        setRows((loaded) => [...loaded, ...page.conversations]);
+        setRows((loaded) => (before === 0 ? page.conversations : [...loaded, ...page.conversations]));
       },
       (thrown) => {
         next.current = null;
@@ -33,12 +35,22 @@ export function ConversationList() {
       },
     );
   }, []);
+  const loadAgain = () => {
+    if (next.current === "loading") return;
+    next.current = 0;
+    more();
+  };
   return (
     <>
       <div class="page-head">
         <h1>Conversations</h1>
         <span class="muted">{isComplete ? whole(rows.length) : `${whole(rows.length)} loaded`}</span>
-        <div class="actions muted">Only a capture keeps the contents of messages.</div>
+        <div class="actions muted">
+          Only a capture keeps the contents of messages.
+          <button type="button" onClick={loadAgain}>
+            Load again
+          </button>
+        </div>
       </div>
       {error !== undefined && <ErrorNotice error={error} />}
       {isComplete && rows.length === 0 ? (
