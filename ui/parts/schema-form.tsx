@@ -11,7 +11,7 @@ interface SchemaFormProps {
   onSubmit(values: Readonly<Record<string, unknown>>): void;
 }
 
-/** More fields than this are filled in as JSON. */
+/** Further fields are left out. */
 const MAX_FIELDS = 40;
 
 /** A form made from a JSON schema. Values that have no field of their own kind are filled in as JSON. */
@@ -24,7 +24,7 @@ export function SchemaForm({ id, schema, submit, isBusy = false, onSubmit }: Sch
     const values: Record<string, unknown> = {};
     for (const [name, field] of fields) {
       const input = form.elements.namedItem(`${id}-${name}`);
-      const given = readField(input, asObject(field));
+      const given = readField(input, asObject(field), isRequired(name));
       if (given instanceof Error) {
         setWrong(`${name}: ${given.message}`);
         return;
@@ -124,9 +124,12 @@ const typeName = (type: string | undefined, choices: readonly string[]): string 
   choices.length > 0 ? "" : type === "object" || type === "array" || type === undefined ? "JSON" : type;
 
 /** Returns the value of a field, undefined if it is left empty, or what is wrong with it. */
-function readField(input: Element | RadioNodeList | null, field: Schema): unknown {
+function readField(input: Element | RadioNodeList | null, field: Schema, isRequired: boolean): unknown {
   const type = asText(field["type"]);
-  if (input instanceof HTMLInputElement && input.type === "checkbox") return input.checked;
+  // An optional box that is left as it is means nothing: the server has a default of its own.
+  if (input instanceof HTMLInputElement && input.type === "checkbox") {
+    return input.checked || field["default"] === true || isRequired ? input.checked : undefined;
+  }
   const isField =
     input instanceof HTMLInputElement || input instanceof HTMLSelectElement || input instanceof HTMLTextAreaElement;
   if (!isField || input.value === "") return undefined;
