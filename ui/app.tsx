@@ -29,12 +29,24 @@ export function App() {
             Trying again. What you see may be old.
           </Notice>
         )}
+        {connection.value === "none" && (
+          <Notice kind="warn" title="Too many pages of the dashboard are open.">
+            This one is not live. Close some of the others.
+          </Notice>
+        )}
         <Prompts />
         {page ? <page.Content rest={decodeURIComponent(path.value.slice(page.path.length + 1))} /> : <NotFound />}
       </main>
     </div>
   );
 }
+
+const STATES: Readonly<Record<typeof connection.value, string>> = {
+  connecting: "Connecting",
+  live: "Live",
+  lost: "Not connected",
+  none: "Not live",
+};
 
 function Sidebar({ current }: { readonly current: string | undefined }) {
   const state = session.value;
@@ -60,7 +72,7 @@ function Sidebar({ current }: { readonly current: string | undefined }) {
       </nav>
       <footer>
         <span class={`dot ${connection.value}`} role="status">
-          {connection.value === "live" ? "Live" : connection.value === "lost" ? "Not connected" : "Connecting"}
+          {STATES[connection.value]}
         </span>
         <button type="button" class="quiet" onClick={nextTheme} title="Change the theme">
           Theme: {theme.value}

@@ -1,12 +1,12 @@
 import { signal } from "@preact/signals";
 import type { NowMessage } from "../src/dashboard/messages.ts";
-import { beginSession } from "./session.ts";
+import { beginSession, session } from "./session.ts";
 
 /** What happens at the gateway now; undefined until the first message. */
 export const now = signal<NowMessage | undefined>(undefined);
 
-/** `lost`: the connection is gone, and the page tries to get it back. */
-export const connection = signal<"connecting" | "live" | "lost">("connecting");
+/** `lost`: the connection is gone, and the page tries to get it back. `none`: other pages have all connections. */
+export const connection = signal<"connecting" | "live" | "lost" | "none">("connecting");
 
 const RETRY_MS = 2000;
 /** The gateway sends something at least every ten seconds. */
@@ -15,8 +15,13 @@ const SILENCE_MS = 25_000;
 /** Begins the session and opens the feed, and does so again whenever the connection is lost, until the session is over. */
 export async function connect(): Promise<void> {
   const state = await beginSession();
-  if (state === "open") openFeed();
-  else if (state === "failed") setTimeout(connect, RETRY_MS);
+  const { value } = session;
+  if (state === "open" && value.type === "open" && value.hasFeed) {
+    openFeed();
+    return;
+  }
+  if (state === "open") connection.value = "none";
+  if (state !== "none") setTimeout(connect, RETRY_MS);
 }
 
 function openFeed(): void {

@@ -9,7 +9,8 @@ const TICK_MS = 250;
 const SILENCE_MS = 10_000;
 /** A page that has not read for so long is disconnected. */
 const STALLED_MS = 30_000;
-const FEEDS_PER_SESSION = 8;
+/** A browser has six connections to a host. Each feed holds one, and the calls of the pages need the others. */
+const FEEDS_PER_SESSION = 4;
 
 interface Viewer {
   readonly session: Session;
@@ -38,12 +39,17 @@ export class Feed {
     this.#options = options;
   }
 
+  /** False while as many pages of a session as possible have a feed. */
+  hasRoom(session: Session): boolean {
+    return session.feeds < FEEDS_PER_SESSION;
+  }
+
   /** Answers a request with the feed, until the page leaves, its session ends or the gateway stops. */
   open(exchange: FeedExchange, session: Session): void {
     const { response, signal } = exchange;
     // A page that has left already closes no second time, and would be counted for good.
     if (response.closed || response.destroyed) return;
-    if (session.feeds >= FEEDS_PER_SESSION) {
+    if (!this.hasRoom(session)) {
       throw new ExcursorError("rate-limited", "Too many pages of the dashboard are open.", {
         code: "too_many_feeds",
         hint: "Close some of them.",

@@ -4,6 +4,8 @@ import type { PhaseName } from "../usage/record/records.ts";
 
 export interface SessionReply {
   readonly csrf: string;
+  /** False: too many pages of this browser have the feed already. */
+  readonly hasFeed: boolean;
   readonly version: string;
   readonly isDemo: boolean;
 }

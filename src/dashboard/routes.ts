@@ -81,8 +81,9 @@ export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
       method: "GET",
       path: "/ui/api/session",
       handle(exchange) {
-        const { csrf } = checkSession(exchange.request, sessions);
-        exchange.reply(200, { csrf: csrf.reveal(), ...facts }, NO_STORE);
+        const session = checkSession(exchange.request, sessions);
+        const reply = { csrf: session.csrf.reveal(), hasFeed: feed.hasRoom(session), ...facts };
+        exchange.reply(200, reply, NO_STORE);
       },
     }),
     open({

@@ -94,8 +94,8 @@ it("is open a bounded number of times", async () => {
   const open = () => fetch(`${visitor.url}/ui/api/feed`, { headers: { cookie: visitor.cookie }, signal: stop.signal });
   // The answers are kept: `fetch` closes the connection of an answer that the garbage collector takes.
   const answers: Response[] = [];
-  for (let count = 0; count < 9; count++) answers.push(await open());
-  expect(answers.map(({ status }) => status)).toEqual([...Array(8).fill(200), 429]);
+  for (let count = 0; count < 5; count++) answers.push(await open());
+  expect(answers.map(({ status }) => status)).toEqual([...Array(4).fill(200), 429]);
   stop.abort();
 });
 
@@ -107,6 +107,6 @@ it("is free again as soon as a page closes its side of the connection", async ()
     socket.end(`GET /ui/api/feed HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncookie: ${visitor.cookie}\r\n\r\n`);
     let answer = "";
     for await (const chunk of socket) answer += String(chunk);
-    expect(answer).not.toContain("429");
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   }
 });
