@@ -106,7 +106,12 @@ export function createEngine(options: EngineOptions): Engine {
     } catch (error) {
       return refuse(error);
     }
-    return admitted instanceof Promise ? streamAfter(admitted.catch(refuse), answered) : answered();
+    if (!(admitted instanceof Promise)) return answered();
+    // Limits and state are on another machine, and are asked for at the same time.
+    const startsRun = !parking.awaits(turn);
+    if (parts.hub && wantsHub(asked, context)) parts.hub.memory.prefetch(asked, startsRun, context.signal);
+    if (startsRun) driver?.prefetch?.(asked);
+    return streamAfter(admitted.catch(refuse), answered);
   };
 
   const stream = (turn: Turn, asked: Turn, context: RequestContext, driver: Driver | undefined) =>

@@ -184,6 +184,12 @@ export class Parking {
     return { type: "run", live, results: withNews(terms, turn, results) };
   }
 
+  /** True if a run waits for the results at the end of a turn. */
+  awaits({ messages, principal }: Turn): boolean {
+    const [first] = trailingResults(messages);
+    return this.#runs.get(runIdOf(first?.callId ?? "") ?? "")?.principalId === principal.id;
+  }
+
   /** Cancels the run of a follow-up that has a new user message after the results: a waiting run takes only results. */
   #loseSteered(messages: readonly Message[], principal: Principal): Found | undefined {
     const [first] = trailingResults(withoutQuestion(messages));

@@ -12,6 +12,7 @@ import type { CursorModels } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
 import { Offer } from "./request/offer.ts";
+import { checkpointKey } from "./request/prompt.ts";
 import { CursorRun } from "./run/cursor-run.ts";
 import { Farewells } from "./run/farewells.ts";
 import { PrewarmedStreams } from "./run/prewarmed-streams.ts";
@@ -95,6 +96,14 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
       });
       void run.start(fault ? Promise.reject(fault) : withCredential(principal, access, planFor));
       return run;
+    },
+    prefetch(turn) {
+      const key = checkpoints.prefetch && checkpointKey(turn);
+      if (key === undefined) return;
+      const read = async (credential: AccountCredential) =>
+        checkpoints.prefetch?.(ownerOf(turn.principal, credential), key);
+      // The run meets the same failure and reports it.
+      withCredential(turn.principal, access, read).catch(() => {});
     },
     findModel: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),
     listModels: (principal, signal) =>

@@ -88,7 +88,8 @@ describe.skipIf(!hasRedis)("the round trips to Redis of a turn", () => {
   let key: string;
 
   beforeAll(async () => {
-    const cluster = await openOwnCluster(defer);
+    // A busy machine makes replies late, and what is late is asked again.
+    const cluster = await openOwnCluster(defer, {}, { EXCURSOR_LIMITS_REDIS_MS: "5000" });
     proxy = await startCountingProxy(cluster.redis.port, defer);
     const homes = [0, 1].map(() => mkdtempSync(join(tmpdir(), "excursor-trips-")));
     for (const home of homes) {
@@ -160,10 +161,10 @@ describe.skipIf(!hasRedis)("the round trips to Redis of a turn", () => {
   };
 
   it.each(Object.entries(DIALECTS))(
-    "%s: 6 at most",
+    "%s: 5 at most",
     async (name, dialect) => {
       const trips = await count(dialect, (word) => `@sim think of ${name} ${word} ;; say made ${word}`);
-      expect(trips.length, trips.join("\n")).toBeLessThanOrEqual(6);
+      expect(trips.length, trips.join("\n")).toBeLessThanOrEqual(5);
     },
     60_000,
   );
@@ -175,10 +176,10 @@ describe.skipIf(!hasRedis)("the round trips to Redis of a turn", () => {
   }, 60_000);
 
   it.each(Object.entries(DIALECTS))(
-    "%s, with a round of hub calls: 3 more",
+    "%s, with a round of hub calls: 6 at most",
     async (name, dialect) => {
       const trips = await count(dialect, (word) => hubPrompt(`${name} ${word}`));
-      expect(trips.length, trips.join("\n")).toBeLessThanOrEqual(9);
+      expect(trips.length, trips.join("\n")).toBeLessThanOrEqual(6);
     },
     60_000,
   );

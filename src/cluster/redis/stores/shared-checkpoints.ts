@@ -12,6 +12,10 @@ const MAX_BLOBS = 2000;
 /** Conversations whose blobs in Redis are remembered, so that they are not sent again. */
 const MAX_REMEMBERED = 1000;
 
+/** How long a checkpoint that was read ahead waits for its turn. */
+const PREFETCHED_MS = 1000;
+const MAX_PREFETCHED = 1000;
+
 /** KEYS: the pointer from a history to its conversation. ARGV: the history. Returns the state and its blobs, or nothing. */
 const FIND = new RedisScript(`
 local conversation = redis.call('GET', KEYS[1])
@@ -69,8 +73,24 @@ export function createSharedCheckpoints(
     return checkpoint;
   };
 
+  /** Also those that were not found, so that they are not asked for twice. */
+  const prefetched = new Map<string, Promise<Checkpoint | undefined>>();
+
   return {
-    find: (principalId, historyKey) => local.find(principalId, historyKey) ?? fetch(principalId, historyKey),
+    find(principalId, historyKey) {
+      const place = pointer(principalId, historyKey);
+      const ahead = prefetched.get(place);
+      prefetched.delete(place);
+      return local.find(principalId, historyKey) ?? ahead ?? fetch(principalId, historyKey);
+    },
+    prefetch(principalId, historyKey) {
+      const place = pointer(principalId, historyKey);
+      if (prefetched.size >= MAX_PREFETCHED || local.find(principalId, historyKey)) return;
+      const ahead = fetch(principalId, historyKey);
+      ahead.catch(() => {});
+      prefetched.set(place, ahead);
+      setTimeout(() => prefetched.get(place) === ahead && prefetched.delete(place), PREFETCHED_MS).unref();
+    },
     put(principalId, historyKey, checkpoint) {
       local.put(principalId, historyKey, checkpoint);
       const { conversationId, state, blobs } = checkpoint;

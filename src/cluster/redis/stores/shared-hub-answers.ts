@@ -13,7 +13,7 @@ import type { Missed, RedisClient } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
 import { HubLeases } from "./hub-leases.ts";
 import type { StoreParts } from "./store-parts.ts";
-import { DAY_MS, digest, MiB, type NewValue, type RoomLimits, ValueRoom } from "./value-room.ts";
+import { DAY_MS, digest, MiB, type NewValue, PUT_VALUE, type RoomLimits, ValueRoom } from "./value-room.ts";
 
 const LIMITS: RoomLimits = { maxBytes: 64 * MiB, maxItems: 2000, maxValueBytes: 8 * MiB, ttlMs: 7 * DAY_MS };
 
@@ -47,23 +47,44 @@ for at, pointer in ipairs(KEYS) do
 end
 return found`);
 
-/** KEYS: the claim of a round. ARGV: who claims it, for how long. Returns whether it is theirs. */
-const CLAIM = new RedisScript(`
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-return redis.call('GET', KEYS[1]) == ARGV[1] and 1 or 0`);
+/**
+ * Functions to write a claimed round in the same step: KEYS and ARGV end with those of the request and of its answer (see
+ * {@link ADD_ASKED} and {@link PUT_VALUE}).
+ */
+const WRITE_ROUND = `${PUT_VALUE}
+local function from(list, first)
+  local rest = {}
+  for at = first, #list do rest[#rest + 1] = list[at] end
+  return rest
+end
+local function writeRound(firstKey, firstGiven)
+  local asked, now, key, ttl = KEYS[firstKey], ARGV[firstGiven], KEYS[firstKey + 1], ARGV[firstGiven + 1]
+  putValue(from(KEYS, firstKey + 1), from(ARGV, firstGiven + 1))
+  redis.call('ZADD', asked, now, key)
+  redis.call('ZREMRANGEBYRANK', asked, 0, ${-1 - MAX_FOUND})
+  redis.call('PEXPIRE', asked, ttl)
+end`;
+
+/** KEYS: the claim of a round, the round. ARGV: who claims it, for how long, the round. Returns whether it is theirs. */
+const CLAIM = new RedisScript(`${WRITE_ROUND}
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+writeRound(2, 3)
+return 1`);
 
 /**
- * KEYS: the claim of a round, the lease, the answer. ARGV: the node, how long the claim lasts, the lease, how long it lasts,
- * the field of the round. A round that another node has written since the answer was read here is its round.
+ * KEYS: the claim of a round, the lease, the round. ARGV: the node, how long the claim lasts, the lease, how long it lasts, the
+ * field of the round, the round. A round that another node has written since the answer was read here is its round.
  */
-const BEGIN = new RedisScript(`
+const BEGIN = new RedisScript(`${WRITE_ROUND}
 local lease = redis.call('GET', KEYS[2])
 if lease and string.sub(lease, 1, #ARGV[1]) ~= ARGV[1] then return 'elsewhere' end
 -- The lease is another one each time, so a claim of the same value is this one, whose reply was late.
 local isOurs = redis.call('SET', KEYS[1], ARGV[3], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[1]) == ARGV[3]
-if not isOurs and redis.call('HEXISTS', KEYS[3], ARGV[5]) == 1 then return 'elsewhere' end
+if not isOurs and redis.call('HEXISTS', KEYS[4], ARGV[5]) == 1 then return 'elsewhere' end
 redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
-return isOurs and 'ours' or 'lost'`);
+if not isOurs then return 'lost' end
+writeRound(3, 6)
+return 'ours'`);
 
 type LocalAnswers = AtOnce<Omit<HubAnswers, "claimRound" | "leases">>;
 
@@ -87,16 +108,27 @@ export function createSharedHubAnswers(
   const askedKey = (principalId: string, asked: string) => room.key(principalId, "asked", digest(asked));
   const historyKey = (principalId: string, history: string) => room.key(principalId, "history", digest(history));
 
-  const put = async (client: RedisClient, place: AnswerPlace, value: Pick<NewValue, "fields" | "pointers">) => {
-    const { principalId, id, askedKey: asked } = place;
-    const key = keyOf(principalId, id);
-    const order = askedKey(principalId, asked);
-    const now = Date.now();
-    const known = [["id", id] as const, ["asked", asked] as const, ["at", String(now)] as const];
+  /** Returns an answer with new fields, the key of its request, and the time. */
+  const withFields = ({ principalId, id, askedKey: asked }: AnswerPlace, fields: NewValue["fields"]) => {
+    const now = String(Date.now());
+    const known = [["id", id] as const, ["asked", asked] as const, ["at", now] as const];
+    const value: NewValue = { principalId, key: keyOf(principalId, id), fields: [...known, ...fields] };
+    return { value, order: askedKey(principalId, asked), now };
+  };
+
+  const put = async (client: RedisClient, place: AnswerPlace, given: Pick<NewValue, "fields" | "pointers">) => {
+    const { value, order, now } = withFields(place, given.fields);
     await Promise.all([
-      room.put(client, { principalId, key, ...value, fields: [...known, ...value.fields] }),
-      ADD_ASKED.run(client, [order], [String(now), key, String(room.ttlMs)]),
+      room.put(client, { ...given, ...value }),
+      ADD_ASKED.run(client, [order], [now, value.key, String(room.ttlMs)]),
     ]);
+  };
+
+  /** Returns what {@link WRITE_ROUND} needs. */
+  const roundParts = (place: AnswerPlace, field: NewValue["fields"][number]) => {
+    const { value, order, now } = withFields(place, [field]);
+    const { keys, given } = room.putParts(value);
+    return { keys: [order, ...keys], given: [now, ...given] };
   };
 
   const keyOf = (principalId: string, id: string) => room.key(principalId, digest(id));
@@ -187,11 +219,11 @@ export function createSharedHubAnswers(
         const begin = () =>
           link.ask<RoundClaim | Missed>(
             async (client) => {
-              const keys = [claimKey(place, position), key, keyOf(place.principalId, place.id)];
-              const reply = await BEGIN.run(client, keys, [leases.node, String(room.ttlMs), ...given, field[0]]);
-              const claim = String(reply) as RoundClaim;
-              if (claim === "ours") await put(client, place, { fields: [field] });
-              return claim;
+              const written = roundParts(place, field);
+              const keys = [claimKey(place, position), key, ...written.keys];
+              const lasts = String(room.ttlMs);
+              const reply = await BEGIN.run(client, keys, [leases.node, lasts, ...given, field[0], ...written.given]);
+              return String(reply) as RoundClaim;
             },
             (why) => why,
           );
@@ -229,12 +261,10 @@ export function createSharedHubAnswers(
     async claimRound(place, position, round) {
       const claim = claimKey(place, position);
       const field = await roundField(place, position, formatRound(round));
+      const { keys, given } = roundParts(place, field);
       return link.ask(
-        async (client) => {
-          const isOurs = (await CLAIM.run(client, [claim], [leases.node, String(room.ttlMs)])) === 1;
-          if (isOurs) await put(client, place, { fields: [field] });
-          return isOurs;
-        },
+        async (client) =>
+          (await CLAIM.run(client, [claim, ...keys], [leases.node, String(room.ttlMs), ...given])) === 1,
         () => true,
       );
     },

@@ -22,44 +22,49 @@ export interface NewValue {
 }
 
 /**
- * Adds fields to a hash, and makes room: the oldest values of the room are deleted. KEYS: the hash, the room's order, its
- * sizes (the field of an empty name has the sum), pointers.
+ * A Lua function that adds fields to a hash, and makes room: the oldest values of the room are deleted. Its keys: the hash, the
+ * room's order, its sizes (the field of an empty name has the sum), pointers.
  */
-const PUT = new RedisScript(`
-local ttl, maxBytes, maxItems, maxValue, text = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local value, order, sizes = KEYS[1], KEYS[2], KEYS[3]
-local before = 0
-if redis.call('EXISTS', value) == 1 then before = tonumber(redis.call('HGET', sizes, value) or '0') end
-local counted = tonumber(redis.call('HGET', sizes, value) or '0')
-local size = before
-for at = 6, #ARGV, 2 do size = size + #ARGV[at] + #ARGV[at + 1] - redis.call('HSTRLEN', value, ARGV[at]) end
-local function remove(member)
-  local bytes = tonumber(redis.call('HGET', sizes, member) or '0')
-  if bytes > 0 then redis.call('HINCRBY', sizes, '', -bytes) end
-  redis.call('HDEL', sizes, member)
-  redis.call('ZREM', order, member)
-  redis.call('UNLINK', member)
-end
-if size > maxValue then
-  remove(value)
-  return 0
-end
-for at = 6, #ARGV, 2 do redis.call('HSET', value, ARGV[at], ARGV[at + 1]) end
-redis.call('PEXPIRE', value, ttl)
-for at = 4, #KEYS do redis.call('SET', KEYS[at], text, 'PX', ttl) end
-local time = redis.call('TIME')
-redis.call('ZADD', order, time[1] * 1000000 + time[2], value)
-redis.call('HSET', sizes, value, size)
-local total = redis.call('HINCRBY', sizes, '', size - counted)
-while total > maxBytes or redis.call('ZCARD', order) > maxItems do
-  local oldest = redis.call('ZRANGE', order, 0, 0)[1]
-  if oldest == nil or oldest == value then break end
-  remove(oldest)
-  total = tonumber(redis.call('HGET', sizes, ''))
-end
-redis.call('PEXPIRE', order, ttl)
-redis.call('PEXPIRE', sizes, ttl)
-return 1`);
+export const PUT_VALUE = `
+local function putValue(keys, given)
+  local ttl, maxBytes, maxItems, maxValue, text = given[1], tonumber(given[2]), tonumber(given[3]), tonumber(given[4]), given[5]
+  local value, order, sizes = keys[1], keys[2], keys[3]
+  local before = 0
+  if redis.call('EXISTS', value) == 1 then before = tonumber(redis.call('HGET', sizes, value) or '0') end
+  local counted = tonumber(redis.call('HGET', sizes, value) or '0')
+  local size = before
+  for at = 6, #given, 2 do size = size + #given[at] + #given[at + 1] - redis.call('HSTRLEN', value, given[at]) end
+  local function remove(member)
+    local bytes = tonumber(redis.call('HGET', sizes, member) or '0')
+    if bytes > 0 then redis.call('HINCRBY', sizes, '', -bytes) end
+    redis.call('HDEL', sizes, member)
+    redis.call('ZREM', order, member)
+    redis.call('UNLINK', member)
+  end
+  if size > maxValue then
+    remove(value)
+    return 0
+  end
+  for at = 6, #given, 2 do redis.call('HSET', value, given[at], given[at + 1]) end
+  redis.call('PEXPIRE', value, ttl)
+  for at = 4, #keys do redis.call('SET', keys[at], text, 'PX', ttl) end
+  local time = redis.call('TIME')
+  redis.call('ZADD', order, time[1] * 1000000 + time[2], value)
+  redis.call('HSET', sizes, value, size)
+  local total = redis.call('HINCRBY', sizes, '', size - counted)
+  while total > maxBytes or redis.call('ZCARD', order) > maxItems do
+    local oldest = redis.call('ZRANGE', order, 0, 0)[1]
+    if oldest == nil or oldest == value then break end
+    remove(oldest)
+    total = tonumber(redis.call('HGET', sizes, ''))
+  end
+  redis.call('PEXPIRE', order, ttl)
+  redis.call('PEXPIRE', sizes, ttl)
+  return 1
+end`;
+
+const PUT = new RedisScript(`${PUT_VALUE}
+return putValue(KEYS, ARGV)`);
 
 /** KEYS: the hash, the room's order, its sizes. Returns whether the hash was there. */
 const REMOVE = new RedisScript(`
@@ -93,15 +98,22 @@ export class ValueRoom {
   }
 
   /** Returns whether the value was stored. */
-  async put(client: RedisClient, { principalId, key, fields, pointers }: NewValue): Promise<boolean> {
+  async put(client: RedisClient, value: NewValue): Promise<boolean> {
+    const { keys, given } = this.putParts(value);
+    return (await PUT.run(client, keys, given)) === 1;
+  }
+
+  /** Returns what a script with {@link PUT_VALUE} needs to put a value. */
+  putParts({ principalId, key, fields, pointers }: NewValue): {
+    readonly keys: readonly string[];
+    readonly given: readonly (string | Buffer)[];
+  } {
     const { ttlMs, maxBytes, maxItems, maxValueBytes } = this.#limits;
     const limits = [ttlMs, maxBytes, maxItems, maxValueBytes].map(String);
-    const stored = await PUT.run(
-      client,
-      [key, ...this.#room(principalId), ...(pointers?.keys ?? [])],
-      [...limits, pointers?.text ?? "", ...fields.flat()],
-    );
-    return stored === 1;
+    return {
+      keys: [key, ...this.#room(principalId), ...(pointers?.keys ?? [])],
+      given: [...limits, pointers?.text ?? "", ...fields.flat()],
+    };
   }
 
   /** Returns whether there was such a value. */

@@ -23,10 +23,9 @@ export interface Prompt {
  * none, and is replayed from the transcript.
  */
 export async function preparePrompt(turn: Turn, owner: string, checkpoints: CheckpointStore): Promise<Prompt> {
-  const { messages } = turn;
-  const last = messages.at(-1);
-  const key = historyKeys(messages.slice(0, -1)).at(-1);
-  const found = last?.role === "user" && messages.length > 1 ? await checkpoints.find(owner, key ?? "") : undefined;
+  const last = turn.messages.at(-1);
+  const key = checkpointKey(turn);
+  const found = key === undefined ? undefined : await checkpoints.find(owner, key);
   if (!found || last?.role !== "user") return rebuildPrompt(turn);
   return {
     conversationId: found.conversationId,
@@ -35,6 +34,12 @@ export async function preparePrompt(turn: Turn, owner: string, checkpoints: Chec
     action: { type: "user", message: last },
     isContinued: true,
   };
+}
+
+/** Returns the key of the checkpoint from which a turn can resume. Undefined if it resumes from none. */
+export function checkpointKey({ messages }: Turn): string | undefined {
+  const isContinued = messages.at(-1)?.role === "user" && messages.length > 1;
+  return isContinued ? historyKeys(messages.slice(0, -1)).at(-1) : undefined;
 }
 
 /** Replays the client's transcript in a new conversation. */
