@@ -124,7 +124,10 @@ export function pipe(
   });
   for (const chunk of held.chunks) upstream.write(chunk);
   if (held.isWhole) onEnd();
-  else {
+  else if (exchange.isBodyless) {
+    onEnd();
+    request.resume();
+  } else {
     request.on("data", onData).on("end", onEnd);
     request.resume();
   }

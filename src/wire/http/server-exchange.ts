@@ -98,8 +98,20 @@ export class ServerExchange {
     if (this.#head) watcher.head(...this.#head);
   }
 
+  /**
+   * True if the request says that its body is empty. Its stream need not be at its end: HAProxy 2.6 loses the end of such a
+   * request over HTTP/2 if it comes while HAProxy connects to us.
+   */
+  get isBodyless(): boolean {
+    return this.header("content-length") === "0";
+  }
+
   /** Reads the whole body. Throws `too-large` if it has more bytes. */
   async readBody(maxBytes: number): Promise<Buffer> {
+    if (this.isBodyless) {
+      this.request.resume();
+      return Buffer.alloc(0);
+    }
     const chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of this.request as AsyncIterable<Buffer>) {

@@ -19,6 +19,10 @@ export const MAX_DOWNLOAD_BYTES = 64 * 1024;
 /** Reads a body up to a limit. The rest, if there is any, stays in the request. Undefined if the client is gone. */
 export function readHeld(exchange: ServerExchange, maxBytes: number): Promise<Held | undefined> {
   const { request } = exchange;
+  if (exchange.isBodyless) {
+    request.resume();
+    return Promise.resolve(exchange.isOver ? undefined : { chunks: [], isWhole: true });
+  }
   const chunks: Buffer[] = [];
   let bytes = 0;
   return new Promise((resolve) => {
