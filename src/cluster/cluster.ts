@@ -99,7 +99,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const client = new InternalClient(keys, membership.now);
   const questions = new QuestionRelay(membership, client);
   const prompts = new ClusterPrompts(membership, client);
-  const runs = new ClusterRuns(link, client, membership);
+  const runs = new ClusterRuns(link, client, membership, counts);
   let listener: InternalListener | undefined;
   let served: Engine | undefined;
   const handedOver = new AbortController();

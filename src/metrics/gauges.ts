@@ -135,7 +135,7 @@ function addClusterGauges(
   });
   counter(
     "excursor_cluster_forwards_total",
-    "Turns of runs on other gateways. outcome: forwarded, gone (answered here, since the home node is gone), failed, served (answered here for another gateway).",
+    "Turns and messages of runs on other gateways. outcome: forwarded, gone (answered here, since the home node is gone), failed, served (taken here from another gateway).",
     "outcome",
     () => Object.entries(stats().forwards),
   );

@@ -14,7 +14,7 @@ const RECORD = z.object({
   /** How far the machine's clock is ahead of that of Redis, in ms. */
   clockAheadMs: z.number(),
   parkedRuns: z.number(),
-  /** Turns that this gateway has forwarded to others, and answered for others, since its start. */
+  /** Turns and messages of runs that this gateway has forwarded to others, and taken from others, since its start. */
   forwarded: z.number(),
   served: z.number(),
   proof: z.string().max(64),

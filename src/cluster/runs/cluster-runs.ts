@@ -8,6 +8,7 @@ import type { InternalHandler } from "../internal/internal-listener.ts";
 import type { RedisLink } from "../redis/redis-link.ts";
 import { RedisScript } from "../redis/redis-script.ts";
 import { digest } from "../redis/stores/value-room.ts";
+import type { ForwardCounts } from "../turns/forward-counts.ts";
 import { decodeError, type EncodedError, encodeError } from "../turns/turn-message.ts";
 
 /** Longer than any message of a run may wait for the run's first one. */
@@ -71,16 +72,18 @@ export class ClusterRuns implements SplitRuns {
   readonly #link: RedisLink;
   readonly #client: InternalClient;
   readonly #nodes: RunNodes;
+  readonly #counts: Pick<ForwardCounts, "add">;
   /** Tags of homes by request id, the latest last. */
   readonly #homes = new Map<string, string>();
   /** Tags of gateways that have asked this one for a run that it did not have, by request id. */
   readonly #askers = new Map<string, ReadonlySet<string>>();
   #home: RunHome | undefined;
 
-  constructor(link: RedisLink, client: InternalClient, nodes: RunNodes) {
+  constructor(link: RedisLink, client: InternalClient, nodes: RunNodes, counts: Pick<ForwardCounts, "add">) {
     this.#link = link;
     this.#client = client;
     this.#nodes = nodes;
+    this.#counts = counts;
   }
 
   serve(home: RunHome): void {
@@ -133,7 +136,18 @@ export class ClusterRuns implements SplitRuns {
     return home !== undefined && home !== this.#nodes.tag;
   }
 
-  async send({ requestId, seqno, payload, authorization }: SplitUpload): Promise<UploadOutcome> {
+  async send(upload: SplitUpload): Promise<UploadOutcome> {
+    try {
+      const outcome = await this.#send(upload);
+      this.#counts.add("forwarded");
+      return outcome;
+    } catch (error) {
+      this.#counts.add("failed");
+      throw error;
+    }
+  }
+
+  async #send({ requestId, seqno, payload, authorization }: SplitUpload): Promise<UploadOutcome> {
     const data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("base64");
     const { outcome, error } = await this.#askHome({
       type: "upload",
@@ -167,7 +181,9 @@ export class ClusterRuns implements SplitRuns {
         const { seqno, payload, authorization } = message;
         if (!this.#home) throw homeGone();
         const upload = { requestId, seqno: BigInt(seqno), payload: Buffer.from(payload, "base64"), authorization };
-        return { outcome: await this.#home.take(upload) };
+        const outcome = await this.#home.take(upload);
+        this.#counts.add("served");
+        return { outcome };
       }
     }
   }

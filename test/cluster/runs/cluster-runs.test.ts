@@ -3,6 +3,7 @@ import type { InternalClient } from "../../../src/cluster/internal/internal-clie
 import type { InternalExchange } from "../../../src/cluster/internal/internal-exchange.ts";
 import type { RedisLink } from "../../../src/cluster/redis/redis-link.ts";
 import { ClusterRuns } from "../../../src/cluster/runs/cluster-runs.ts";
+import { ForwardCounts } from "../../../src/cluster/turns/forward-counts.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { RunHome } from "../../../src/core/split-runs.ts";
 
@@ -26,6 +27,7 @@ function connect(replies: Readonly<Record<string, Reply>>) {
       return { end() {}, messages: () => answers };
     },
   } as unknown as InternalClient;
+  const counts = new Map<string, ForwardCounts>();
   const homes = new Map<string, { [Name in keyof RunHome]: ReturnType<typeof vi.fn> }>();
   for (const [tag, reply] of Object.entries(replies)) {
     const link = {
@@ -38,11 +40,14 @@ function connect(replies: Readonly<Record<string, Reply>>) {
         return isLate ? fallback() : worked;
       },
     } as unknown as RedisLink;
-    const runs = new ClusterRuns(link, client, {
+    const known = {
       tag,
       nodes: () => addresses,
-      find: async (wanted) => addresses.find((address) => address.tag === wanted),
-    });
+      find: async (wanted: string) => addresses.find((address) => address.tag === wanted),
+    };
+    const counted = new ForwardCounts();
+    counts.set(tag, counted);
+    const runs = new ClusterRuns(link, client, known, counted);
     const home = { take: vi.fn(async () => "taken"), passedOn: vi.fn(), moved: vi.fn() };
     runs.serve(home as unknown as RunHome);
     nodes.set(tag, runs);
@@ -50,7 +55,7 @@ function connect(replies: Readonly<Record<string, Reply>>) {
   }
   const at = (tag: string) => nodes.get(tag) ?? expect.unreachable();
   const homeAt = (tag: string) => homes.get(tag) ?? expect.unreachable();
-  return { at, homeAt };
+  return { at, homeAt, countsAt: (tag: string) => counts.get(tag)?.all };
 }
 
 const upload = { requestId: "r", seqno: 3n, payload: Buffer.from("hello"), authorization: "Bearer x" };
@@ -95,8 +100,22 @@ describe("runs whose requests reach different gateways", () => {
     await vi.waitFor(() => expect(homeAt("aaaa").passedOn).toHaveBeenCalledWith("r"));
   });
 
+  it("counts messages where they arrive and where they are taken", async () => {
+    const { at, homeAt, countsAt } = connect({ aaaa: "away", bbbb: "away" });
+    at("aaaa").opened("r")();
+    await at("bbbb").find("r");
+    await at("bbbb").send(upload);
+    homeAt("aaaa").take.mockRejectedValueOnce(new ExcursorError("forbidden", "Not yours."));
+    await at("bbbb")
+      .send(upload)
+      .catch(() => {});
+    expect(countsAt("bbbb")).toEqual({ forwarded: 1, gone: 0, failed: 1, served: 0 });
+    expect(countsAt("aaaa")).toEqual({ forwarded: 0, gone: 0, failed: 0, served: 1 });
+  });
+
   it("fails if the home of a run is gone", async () => {
-    const { at } = connect({ aaaa: null, bbbb: null });
+    const { at, countsAt } = connect({ aaaa: null, bbbb: null });
     await expect(at("bbbb").send(upload)).rejects.toMatchObject({ code: "cluster_home_gone" });
+    expect(countsAt("bbbb")).toMatchObject({ failed: 1 });
   });
 });
