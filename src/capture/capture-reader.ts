@@ -64,9 +64,16 @@ export async function* readCapture(file: string, offset = 0): AsyncGenerator<Sto
 interface ScanOptions {
   /** The end of an earlier scan. */
   readonly offset?: number;
-  /** Called for each message. False: the message is skipped, which takes almost no time. */
-  readonly wantsMessage?: (call: number) => boolean;
+  /**
+   * Called for each message, and once for messages that came together. `count` returns how many those are; it takes longer
+   * than to skip them. False: they are skipped.
+   */
+  readonly wantsMessage?: WantsMessage;
 }
+
+type WantsMessage = (call: number, count: () => number) => boolean;
+
+const ONE = () => 1;
 
 /** Reads a capture as {@link readCapture} does, in about the time that it takes to read the file. */
 export async function scanCapture(
@@ -81,11 +88,7 @@ export async function scanCapture(
   };
   const wantsFrames = (view: DataView, at: number): boolean => {
     const from = at + HEADER_BYTES;
-    let isWanted = false;
-    for (let left = countFrames(view, from, from + lengthAt(view, at)); left > 0; left--) {
-      if (wantsMessage(callAt(view, at))) isWanted = true;
-    }
-    return isWanted;
+    return wantsMessage(callAt(view, at), () => countFrames(view, from, from + lengthAt(view, at)));
   };
   const parts = readParts(file, offset, tell, wantsMessage);
   for (;;) {
@@ -167,7 +170,7 @@ interface Part {
   readonly end: number;
 }
 
-const wantsNone = (_call: number): boolean => false;
+const wantsNone: WantsMessage = () => false;
 
 /** Called for each record at its place in `bytes`, of which the first is at `start` in the file. */
 type Visit = (bytes: Buffer, view: DataView, at: number, start: number) => void;
@@ -176,7 +179,7 @@ async function* readParts(
   file: string,
   offset: number,
   visit: Visit = () => {},
-  wantsMessage = wantsNone,
+  wantsMessage: WantsMessage = wantsNone,
 ): AsyncGenerator<Part, CaptureTail> {
   const handle = await openCapture(file);
   try {
@@ -209,19 +212,14 @@ async function* readParts(
 }
 
 /** Visits the whole records of a part. Returns where they end, and how many bytes the next one has as far as is known. */
-function walkRecords(
-  view: DataView,
-  held: number,
-  wantsMessage: (call: number) => boolean,
-  visit: (at: number) => void,
-) {
+function walkRecords(view: DataView, held: number, wantsMessage: WantsMessage, visit: (at: number) => void) {
   let end = 0;
   while (end + HEADER_BYTES <= held) {
     const length = lengthAt(view, end);
     const needed = HEADER_BYTES + length;
     if (!isHeaderAt(view, end) || length > MAX_PAYLOAD_BYTES) return { end, needed, isDamaged: true };
     if (end + needed > held) return { end, needed, isDamaged: false };
-    if (!isMessageAt(view, end) || wantsMessage(callAt(view, end))) visit(end);
+    if (!isMessageAt(view, end) || wantsMessage(callAt(view, end), ONE)) visit(end);
     end += needed;
   }
   return { end, needed: HEADER_BYTES, isDamaged: false };

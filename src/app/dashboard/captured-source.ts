@@ -48,7 +48,7 @@ const isUpload = (path: string): boolean => path.endsWith("/BidiAppend");
 /** Lists the calls of a capture, or one of them with the other calls of its run. */
 async function readList(file: string, call?: number): Promise<CallList> {
   const list = new CallList({ call });
-  await scanCapture(file, (stored) => list.add(stored), { wantsMessage: (of) => list.countMessage(of) });
+  await scanCapture(file, (stored) => list.add(stored), { wantsMessage: (of, count) => list.countMessage(of, count) });
   return list;
 }
 

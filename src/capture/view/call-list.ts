@@ -65,14 +65,14 @@ export class CallList {
     this.#needsContent = filter.kind !== undefined || filter.direction !== undefined;
   }
 
-  /** Counts a message. True if its content is needed, too: {@link add} it. */
-  countMessage(call: number): boolean {
+  /** Counts one message or `count` ones. True if their content is needed, too: {@link add} them. */
+  countMessage(call: number, count: () => number = () => 1): boolean {
     if (this.#needsContent) return true;
     if (this.#lastCall !== call) {
       this.#lastCall = call;
       this.#last = this.#calls.get(call);
     }
-    if (this.#last) this.#last.messages++;
+    if (this.#last) this.#last.messages += count();
     return false;
   }
 

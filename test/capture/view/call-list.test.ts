@@ -43,7 +43,9 @@ function writeCalls(): void {
 
 async function list(filter: CaptureFilter) {
   const calls = new CallList(filter);
-  await scanCapture(file, (stored) => calls.add(stored), { wantsMessage: (call) => calls.countMessage(call) });
+  await scanCapture(file, (stored) => calls.add(stored), {
+    wantsMessage: (call, count) => calls.countMessage(call, count),
+  });
   return calls
     .wanted()
     .map(({ call, conversation, status, messages, ms }) => [call, conversation, status, messages, ms]);

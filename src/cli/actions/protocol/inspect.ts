@@ -52,7 +52,7 @@ async function listCalls(file: string, filter: CaptureFilter): Promise<Listing> 
     const record = list.add(stored);
     if (record?.type === "note" && record.note.type === "blob") blobIds.set(record.note.from, record.note.to);
   };
-  const tail = await scanCapture(file, onRecord, { wantsMessage: (call) => list.countMessage(call) });
+  const tail = await scanCapture(file, onRecord, { wantsMessage: (call, count) => list.countMessage(call, count) });
   for (const line of problemsOf(file, tail, list)) process.stderr.write(`${line}\n`);
   return list;
 }
