@@ -13,7 +13,7 @@ import { type BenchResult, median, ROUNDS, spreadOf } from "../harness/measure.t
 
 const GiB = 1024 ** 3;
 const MiB = 1024 ** 2;
-/** One run of an agent: its request, 400 pieces of text, and ten blobs. */
+/** One run of an agent: its request, 400 pieces of text, each of which arrives alone, and ten blobs. */
 const RUN = { request: 20_000, pieces: 400, pieceBytes: 60, blobs: 10, blobBytes: 5000 };
 const BIN = fileURLToPath(new URL("../../bin/excursor.js", import.meta.url));
 
@@ -25,7 +25,9 @@ export async function measureCaptureFile(): Promise<BenchResult[]> {
     const { calls, conversation } = writeCapture(file);
     const find = async () => {
       const list = new CallList({ conversation });
-      await scanCapture(file, (stored) => list.add(stored), { wantsMessage: (call) => list.countMessage(call) });
+      await scanCapture(file, (stored) => list.add(stored), {
+        wantsMessage: (call, count) => list.countMessage(call, count),
+      });
       if (list.wanted().length !== 1) throw new Error(`found ${list.wanted().length} calls`);
     };
     const ratios: number[] = [];
@@ -55,7 +57,14 @@ export async function measureCaptureFile(): Promise<BenchResult[]> {
 
 function writeCapture(file: string): { readonly calls: number; readonly conversation: string } {
   const writer = new CaptureWriter({ file, maxBytes: 2 * GiB, onEnd: (reason) => console.error(reason) });
-  const [request, piece, blob] = [RUN.request, RUN.pieceBytes, RUN.blobBytes].map((size) => Buffer.alloc(size, 97));
+  const [request, piece, blob] = [RUN.request, RUN.pieceBytes, RUN.blobBytes].map((size) => Buffer.alloc(size, 97)) as [
+    Buffer,
+    Buffer,
+    Buffer,
+  ];
+  const envelope = Buffer.alloc(5);
+  envelope.writeUInt32BE(piece.length, 1);
+  const delta = Buffer.concat([envelope, piece]);
   const message = { type: "message", form: "frame", flags: 0, wasCompressed: false } as const;
   const headers = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`x-header-${index}`, "v".repeat(40)]));
   let [call, conversation] = [0, ""];
@@ -66,12 +75,12 @@ function writeCapture(file: string): { readonly calls: number; readonly conversa
     const head = { method: "POST", origin: "https://backend", path: "/agent.v1.AgentService/Run", headers };
     writer.write({ type: "call", ...place, head: { ...head, transport: "h2" } });
     writer.write({ type: "note", ...place, note: { type: "conversation", id } });
-    writer.write({ ...message, ...place, direction: "sent", bytes: request ?? Buffer.alloc(0) });
+    writer.write({ ...message, ...place, direction: "sent", bytes: request });
     writer.write({ type: "response", ...place, head: { status: 200, headers: {} } });
     for (let index = 0; index < RUN.pieces; index++) {
-      writer.write({ ...message, ...place, direction: "received", bytes: piece ?? Buffer.alloc(0) });
+      writer.write({ type: "frames", ...place, direction: "received", bytes: delta });
       if (index % (RUN.pieces / RUN.blobs) === 0)
-        writer.write({ ...message, ...place, direction: "received", bytes: blob ?? Buffer.alloc(0) });
+        writer.write({ ...message, ...place, direction: "received", bytes: blob });
     }
     writer.write({ type: "end", ...place, end: { outcome: "ok", sentBytes: 1, receivedBytes: 1 } });
   }

@@ -73,8 +73,6 @@ interface ScanOptions {
 
 type WantsMessage = (call: number, count: () => number) => boolean;
 
-const ONE = () => 1;
-
 /** Reads a capture as {@link readCapture} does, in about the time that it takes to read the file. */
 export async function scanCapture(
   file: string,
@@ -84,11 +82,7 @@ export async function scanCapture(
   const tell: Visit = (bytes, view, at, start) => {
     const record = new RecordInPart(bytes, view, at, start);
     if (!isFramesAt(view, at)) onRecord(record);
-    else if (wantsFrames(view, at)) for (const message of record.messages()) onRecord(message);
-  };
-  const wantsFrames = (view: DataView, at: number): boolean => {
-    const from = at + HEADER_BYTES;
-    return wantsMessage(callAt(view, at), () => countFrames(view, from, from + lengthAt(view, at)));
+    else for (const message of record.messages()) onRecord(message);
   };
   const parts = readParts(file, offset, tell, wantsMessage);
   for (;;) {
@@ -214,12 +208,18 @@ async function* readParts(
 /** Visits the whole records of a part. Returns where they end, and how many bytes the next one has as far as is known. */
 function walkRecords(view: DataView, held: number, wantsMessage: WantsMessage, visit: (at: number) => void) {
   let end = 0;
+  // One function for all records, since there may be millions.
+  const count = () => {
+    const from = end + HEADER_BYTES;
+    return isFramesAt(view, end) ? countFrames(view, from, from + lengthAt(view, end)) : 1;
+  };
   while (end + HEADER_BYTES <= held) {
     const length = lengthAt(view, end);
     const needed = HEADER_BYTES + length;
     if (!isHeaderAt(view, end) || length > MAX_PAYLOAD_BYTES) return { end, needed, isDamaged: true };
     if (end + needed > held) return { end, needed, isDamaged: false };
-    if (!isMessageAt(view, end) || wantsMessage(callAt(view, end), ONE)) visit(end);
+    const hasMessages = isMessageAt(view, end) || isFramesAt(view, end);
+    if (!hasMessages || wantsMessage(callAt(view, end), count)) visit(end);
     end += needed;
   }
   return { end, needed: HEADER_BYTES, isDamaged: false };
