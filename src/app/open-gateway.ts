@@ -285,8 +285,10 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
         if (graceMs !== undefined) parts.cluster?.endHandOver();
         closing ??= (async () => {
           if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs, config.limits.drainMs);
-          const listeners = [gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs));
-          await Promise.all([...listeners, parts.cluster?.finish(graceMs ?? config.limits.drainMs)]);
+          const runsOver = cursor?.close(graceMs);
+          const listeners = [gateway, bridge, ollama].map((listener) => listener?.close(graceMs));
+          const finished = parts.cluster?.finish(graceMs ?? config.limits.drainMs, runsOver);
+          await Promise.all([...listeners, runsOver, finished]);
           await close();
         })();
         return closing;

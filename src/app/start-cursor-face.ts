@@ -41,7 +41,7 @@ export interface CursorListenerOptions {
   readonly ownModels: GatewayParts["ownModels"];
   readonly runs: CursorFaceParts["runs"];
   /** Absent: the gateway is alone. */
-  readonly cluster?: Pick<Cluster, "runs" | "link" | "secretFor"> | undefined;
+  readonly cluster?: Pick<Cluster, "runs" | "link" | "secretFor" | "isDraining"> | undefined;
   readonly log: Log;
   readonly capture?: Capture | undefined;
 }
@@ -88,6 +88,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     onOwnCall: options.capture?.cursorTap,
     tokenSecret: cluster?.secretFor("cursor face tokens"),
     split: cluster?.runs,
+    isDraining: () => cluster?.isDraining === true,
     messages: cluster && new KnownMessages(cluster.link, cluster.secretFor("cursor messages")),
     refuseToken({ request }, token) {
       const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", digestOf(token).toString("latin1"));

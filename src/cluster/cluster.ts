@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Engine } from "../core/engine/engine.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
+import { within } from "../core/within.ts";
 import type { Log } from "../observe/log.ts";
 import { ClusterKeys } from "./internal/cluster-keys.ts";
 import { InternalClient } from "./internal/internal-client.ts";
@@ -78,8 +79,11 @@ export interface Cluster {
   handOver(ms: number, moreMs: number): Promise<void>;
   /** Cuts that time short. */
   endHandOver(): void;
-  /** Leaves the cluster: takes no more turns of other gateways, and lets their answers finish for so long. */
-  finish(ms: number): Promise<void>;
+  /**
+   * Leaves the cluster: takes no more turns of other gateways, and lets their answers finish for so long. Messages for runs of
+   * Cursor's clients are taken until `runsOver` resolves, so that these runs can finish, too.
+   */
+  finish(ms: number, runsOver?: Promise<unknown>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -210,10 +214,11 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
       while (ms > 0 && !signal.aborted && isSentMore() && membership.pickOther()) await pause(QUIET_MS / 4);
     },
     endHandOver: () => handedOver.abort(),
-    async finish(ms) {
-      await membership.leave();
+    async finish(ms, runsOver) {
+      const left = (runsOver ? within(runsOver, ms) : Promise.resolve()).then(() => membership.leave());
+      if (!runsOver) await left;
       prompts.stop();
-      await listener?.finish(ms);
+      await Promise.all([left, listener?.finish(ms, runsOver && { name: "run", until: runsOver })]);
     },
     async close() {
       await membership.leave();

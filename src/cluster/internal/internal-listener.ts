@@ -30,9 +30,15 @@ export interface InternalListener {
   readonly port: number;
   /** Connections and requests that were refused since the start, by reason. */
   readonly refused: ReadonlyMap<string, number>;
-  /** Refuses new requests, and waits until those under way are answered, at most so long. */
-  finish(ms: number): Promise<void>;
+  /** Refuses new requests but those of `kept`, and waits until those under way are answered, at most so long. */
+  finish(ms: number, kept?: KeptRequests): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Requests of this name are served until then, also by a gateway that stops. */
+interface KeptRequests {
+  readonly name: string;
+  readonly until: Promise<unknown>;
 }
 
 const MAX_CONNECTIONS = 4096;
@@ -47,6 +53,7 @@ export async function listenInternally(options: InternalListenerOptions): Promis
   const connections = new Set<InternalConnection>();
   const active = new Set<Promise<void>>();
   let isFinishing = false;
+  let keptName: string | undefined;
 
   const count = (reason: string) => refused.set(reason, (refused.get(reason) ?? 0) + 1);
 
@@ -67,7 +74,7 @@ export async function listenInternally(options: InternalListenerOptions): Promis
       log.warn({ reason: check.reason, peer: socket.remoteAddress }, "A request to the cluster's port is refused.");
       return refuse(socket, 401, check.reason);
     }
-    if (isFinishing) return refuse(socket, 503, "closing");
+    if (isFinishing && keptName === undefined) return refuse(socket, 503, "closing");
     if (path !== CONNECT_PATH || request.headers.upgrade !== PROTOCOL) return refuse(socket, 404, "unknown");
     const proof = Object.entries(proveAnswer(keys, check.nonce)).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(
@@ -85,7 +92,7 @@ export async function listenInternally(options: InternalListenerOptions): Promis
 
   const begin = (exchange: InternalExchange, name: string, connection: InternalConnection) => {
     const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
-    if (!handler || isFinishing) {
+    if (!handler || (isFinishing && name !== keptName)) {
       count(handler ? "closing" : "unknown");
       return connection.destroy();
     }
@@ -116,10 +123,12 @@ export async function listenInternally(options: InternalListenerOptions): Promis
   return {
     port: (server.address() as AddressInfo).port,
     refused,
-    async finish(ms) {
+    async finish(ms, kept) {
       isFinishing = true;
+      keptName = kept?.name;
       for (const connection of connections) if (connection.isIdle) connection.destroy();
-      await within(Promise.all(active), ms);
+      await within(Promise.all([...active, kept?.until]), ms);
+      keptName = undefined;
     },
     async close() {
       server.close();

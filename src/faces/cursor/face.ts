@@ -43,6 +43,8 @@ export interface CursorFaceOptions {
   readonly split?: SplitRuns | undefined;
   /** How long either half of such a run waits for the other. Default: 30 s. */
   readonly firstAppendMs?: number | undefined;
+  /** True if a balancer should send no more calls here. */
+  readonly isDraining?: (() => boolean) | undefined;
   /** The messages that opened runs of our own models on other gateways. */
   readonly messages?: SharedMessages | undefined;
   /** Told of errors that are bugs of ours. */
@@ -154,7 +156,8 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   const route = async (exchange: ServerExchange): Promise<void> => {
     const key = `${exchange.method} ${exchange.path}`;
     if (key === `GET ${FACE_HEALTH_PATH}`) {
-      exchange.respondJson(200, { status: "ok", face: "cursor" });
+      const isDraining = options.isDraining?.() === true;
+      exchange.respondJson(isDraining ? 503 : 200, { status: isDraining ? "draining" : "ok", face: "cursor" });
       return;
     }
     const caller = callers.identify(exchange);

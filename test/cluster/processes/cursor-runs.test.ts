@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
+import { FACE_HEALTH_PATH } from "../../../src/faces/cursor/index.ts";
 import { AgentService } from "../../../src/gen/agent/v1/service_pb.ts";
 import { addKey, revokeKey } from "../../../src/server/gate/keys/gateway-keys.ts";
 import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
@@ -108,6 +109,30 @@ describe.skipIf(!hasRedis)("a run over HTTP/1.1 whose halves reach different gat
       expect([error?.kind, error?.message]).toEqual(["model-not-found", expect.stringContaining("excursor/none")]);
     }
     expect(backendPaths()).toEqual([]);
+  });
+
+  it("is answered to its end by a gateway that stops meanwhile (REL-47)", async () => {
+    const { split, nodes } = await setUp();
+    const { url } = await split("download");
+    const [home] = nodes;
+    const seen: unknown[] = [];
+    let stopped: Promise<void> | undefined;
+    const isListening = () =>
+      fetch(`${home?.cursorUrl}${FACE_HEALTH_PATH}`).then(
+        () => true,
+        () => false,
+      );
+    const look = async ({ at }: { at?: unknown }) => {
+      seen.push(at);
+      stopped ??= home?.close();
+      await expect.poll(isListening, { timeout: 10_000 }).toBe(false);
+      return `saw ${at}`;
+    };
+    const client = new BackendClient({ url, transport: "h1", token: ACCOUNT, tools: { look } });
+    defer(() => client.close());
+    const { text, error } = await client.say(TASK, { request: OWN });
+    expect([text, error, seen]).toEqual(["saw x, saw y", undefined, ["x", "y"]]);
+    await stopped;
   });
 
   it("takes no message of another caller (SEC-30)", async () => {

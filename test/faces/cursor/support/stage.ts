@@ -59,6 +59,7 @@ export interface FaceStageOptions {
   /** The other gateways of a cluster. */
   readonly split?: SplitRuns;
   readonly firstAppendMs?: number;
+  readonly isDraining?: () => boolean;
   /** Records its calls, as `serve --capture` does. */
   readonly recorder?: CaptureRecorder;
   /** Where the backend has its REST interface. Absent: at the same origin. */
@@ -103,6 +104,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
     trustedOrigin: options.trustedOrigin,
     split: options.split,
     firstAppendMs: options.firstAppendMs,
+    isDraining: options.isDraining,
     onBug: (error) => {
       throw error;
     },
