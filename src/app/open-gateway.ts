@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
+import { withBriefTurns } from "../cluster/redis/brief-turns.ts";
 import type { SharedKeys } from "../cluster/redis/keys/shared-keys.ts";
 import type { SharedLogins } from "../cluster/redis/logins/shared-logins.ts";
 import { keyOf } from "../config/key-file.ts";
@@ -240,7 +241,10 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
           accountNames: accounts.names,
           ownModels: parts.ownModels,
           runs: {
-            engine: recordTurns(parts.engine, parts.usage, "cursor", (id) => keys.withId(id)?.name),
+            engine: briefly(
+              recordTurns(parts.engine, parts.usage, "cursor", (id) => keys.withId(id)?.name),
+              parts.cluster,
+            ),
             answers: parts.toolAnswers,
             isAllowed: ({ id }) => !isIssued(id) || keys.withId(id) !== undefined,
             instructions: () => readSmallFile(join(home, "cursor-instructions.md"), MAX_INSTRUCTION_BYTES),
@@ -300,6 +304,10 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
     throw error;
   }
 }
+
+/** No turn waits for Redis longer than a request may. */
+const briefly = <T extends Pick<Engine, "run">>(engine: T, cluster: Cluster | undefined): T =>
+  cluster ? withBriefTurns(engine, cluster.link) : engine;
 
 const readinessOf = (cluster: Cluster | undefined): Readiness =>
   cluster?.isDraining ? "draining" : cluster?.link.isUp === false ? "degraded" : "ready";

@@ -118,7 +118,8 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
       refuse(exchange, error);
       return;
     }
-    face.answer(exchange);
+    if (cluster) cluster.link.serveRequest(() => face.answer(exchange));
+    else face.answer(exchange);
   };
   const listener = await listenForBoth({
     host: HOST,

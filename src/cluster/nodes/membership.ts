@@ -110,9 +110,9 @@ export class Membership {
     return [...this.#nodes.values(), this.#record()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Returns another gateway by its tag. Asks Redis for one that is not known yet. */
+  /** Returns another gateway by its tag. Asks Redis for one that is not known yet, within the time that the request has left. */
   async find(tag: string): Promise<NodeRecord | undefined> {
-    if (!this.#nodes.has(tag)) await this.#beat();
+    if (!this.#nodes.has(tag)) await this.#beat("askBriefly");
     return this.#nodes.get(tag);
   }
 
@@ -160,12 +160,12 @@ export class Membership {
     }
   }
 
-  async #beat(): Promise<void> {
+  async #beat(ask: "ask" | "askBriefly" = "ask"): Promise<void> {
     // A heartbeat would register this gateway again.
     if (this.#hasLeft) return;
     const { link, log } = this.#options;
     if (++this.#beatsSince >= FIGURES_BEATS) this.#version = "";
-    const reply = await link.ask<BeatReply | undefined>(
+    const reply = await link[ask]<BeatReply | undefined>(
       (client) => beat(client, link, this.#record(), this.#version),
       () => undefined,
     );

@@ -115,7 +115,7 @@ export class ClusterRuns implements SplitRuns {
   async find(requestId: string): Promise<boolean> {
     if (!this.#homes.has(requestId)) {
       let isLate = false;
-      await this.#link.ask<unknown>(
+      await this.#link.askBriefly<unknown>(
         async (client) => {
           const home = await FIND.run(client, [this.#key(requestId)], [this.#nodes.tag, String(TTL_MS)]);
           if (!Buffer.isBuffer(home)) return;

@@ -23,7 +23,7 @@ export class KnownMessages {
 
   /** True while Redis is away: any message may be one. */
   has(digest: string): Promise<boolean> {
-    return this.#link.ask(
+    return this.#link.askBriefly(
       async (client) => (await client.exists(this.#key(digest))) === 1,
       () => true,
     );

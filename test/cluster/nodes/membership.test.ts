@@ -42,6 +42,28 @@ async function open(redis: RedisProcess, name: string, over: Partial<MembershipO
 const start = () => startRedis((cleanup) => cleanups.push(cleanup));
 
 describe.skipIf(!hasRedis)("membership", () => {
+  it("asks for an unknown tag within the time that the request has left (REL-45)", async () => {
+    const redis = await start();
+    // Without a heartbeat of its own, which would find the other one, too.
+    const a = await open(redis, "a");
+    await a.node.look();
+    const b = await open(redis, "b");
+    const whys: string[] = [];
+    const askLate = () =>
+      a.link.askBriefly<void>(
+        () => new Promise(() => {}),
+        (why) => void whys.push(why),
+      );
+    await a.link.serveRequest(async () => {
+      await askLate();
+      await b.join();
+      // Without time left, Redis is not asked, so a gateway that has just joined is not known yet.
+      expect(await a.node.find(b.node.tag)).toBeUndefined();
+    });
+    expect(whys).toEqual(["late"]);
+    expect(await a.node.find(b.node.tag)).toMatchObject({ name: "b" });
+  });
+
   it("gateways find each other by tag, and forget those that leave", async () => {
     const redis = await start();
     const [a, b] = [await open(redis, "a"), await open(redis, "b")];

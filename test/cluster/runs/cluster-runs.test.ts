@@ -30,16 +30,15 @@ function connect(replies: Readonly<Record<string, Reply>>) {
   const counts = new Map<string, ForwardCounts>();
   const homes = new Map<string, { [Name in keyof RunHome]: ReturnType<typeof vi.fn> }>();
   for (const [tag, reply] of Object.entries(replies)) {
-    const link = {
-      key: (...parts: string[]) => parts.join(":"),
-      async ask(work: (client: unknown) => Promise<unknown>, fallback: () => unknown) {
-        if (reply === "away") return fallback();
-        const isLate = reply !== null && "late" in reply;
-        const client = { withTypeMapping: () => ({ evalSha: async () => (isLate ? reply.late : reply) }) };
-        const worked = work(client);
-        return isLate ? fallback() : worked;
-      },
-    } as unknown as RedisLink;
+    const ask = async (work: (client: unknown) => Promise<unknown>, fallback: () => unknown) => {
+      if (reply === "away") return fallback();
+      const isLate = reply !== null && "late" in reply;
+      const client = { withTypeMapping: () => ({ evalSha: async () => (isLate ? reply.late : reply) }) };
+      const worked = work(client);
+      return isLate ? fallback() : worked;
+    };
+    const key = (...parts: string[]) => parts.join(":");
+    const link = { key, ask, askBriefly: ask } as unknown as RedisLink;
     const known = {
       tag,
       nodes: () => addresses,
