@@ -162,7 +162,7 @@ const exchange = async (url: string, key: string): Promise<string> => {
 };
 
 describe.skipIf(!hasRedis)("gateways of a cluster, for Cursor's clients", SLOW, () => {
-  it("take each other's tokens, until the key is revoked (SEC-09)", async () => {
+  it("take each other's tokens until the key is revoked, which also ends its runs (SEC-09)", async () => {
     const { targets, nodes } = await setUp();
     const [home = "", other = ""] = nodes.map((node) => node.home);
     const key = (await addKey(home, "guest", { account: undefined, limits: {} })).reveal();
@@ -175,8 +175,18 @@ describe.skipIf(!hasRedis)("gateways of a cluster, for Cursor's clients", SLOW, 
     await expect.poll(() => statuses(key), { timeout: 5000 }).toEqual([200, 200, 200]);
     const token = await exchange(targets[0] ?? "", key);
     expect(await statuses(token)).toEqual([200, 200, 200]);
+    const called = Promise.withResolvers<void>();
+    const look = () => {
+      called.resolve();
+      return new Promise<string>(() => {});
+    };
+    const client = new BackendClient({ url: targets[2] ?? "", transport: "h1", token, tools: { look } });
+    defer(() => client.close());
+    const run = client.say(TASK, { request: OWN });
+    await called.promise;
     await revokeKey(other, "guest");
     await expect.poll(() => statuses(token), { timeout: 5000 }).toEqual([401, 401, 401]);
+    expect((await run).error?.kind).toBe("unauthenticated");
   });
 
   it("name conversations of models of ours, whichever gateway is asked", async () => {
