@@ -3,7 +3,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import type { CassetteCall, CassetteMessage } from "../../replay/cassette.ts";
 import { IdMap } from "../../replay/id-map.ts";
-import { isSameMapped, meaningOf, showMeaning } from "../../replay/meaning.ts";
+import { isSameMapped, type Meaning, meaningOf, showMeaning } from "../../replay/meaning.ts";
 import { methodOf } from "../../wire/agent/frame-kind.ts";
 import { SERVER_HEARTBEAT } from "../../wire/agent/heartbeat.ts";
 import type { Uplink } from "../../wire/agent/rendezvous.ts";
@@ -14,6 +14,7 @@ import type { SimOptions } from "../options.ts";
 import { failureFrom } from "../rpc.ts";
 import type { CassettePlayer } from "./cassette-player.ts";
 import { isConfirmation, isIgnored } from "./ignored-messages.ts";
+import { isShellPiece, matchPieces } from "./shell-pieces.ts";
 
 const HEARTBEAT = toBinary(AgentServerMessageSchema, create(AgentServerMessageSchema, { message: SERVER_HEARTBEAT }));
 
@@ -32,6 +33,8 @@ export class CassetteRun implements Uplink<ConnectFailure> {
   #call: CassetteCall | undefined;
   /** What the client still has to send. */
   #due: CassetteMessage[] = [];
+  /** What the client has sent of the next piece of a shell's output. */
+  #shellText = "";
   /** The position in the recording. */
   #next = 0;
   #isPlaying = false;
@@ -59,17 +62,37 @@ export class CassetteRun implements Uplink<ConnectFailure> {
     if (isIgnored(meaning)) return;
     try {
       this.#call ??= this.#begin(this.#player.findStream(this.#path, meaning, payload), payload);
-      const index = this.#due.findIndex((expected) => isSameMapped(expected.meaning, meaning, this.#ids));
-      const expected = this.#due[index];
-      if (!expected && isConfirmation(meaning)) return;
-      if (!expected) throw this.#player.leave(this.#path, this.#unexpected(showMeaning(meaning)));
-      this.#due.splice(index, 1);
-      this.#ids.learn(expected.bytes, payload);
+      if (!this.#takeWhole(meaning, payload) && !this.#takePiece(meaning)) {
+        if (isConfirmation(meaning)) return;
+        throw this.#player.leave(this.#path, this.#unexpected(showMeaning(meaning)));
+      }
     } catch (error) {
       this.stop(failureFrom(error));
       return;
     }
     void this.#play(this.#call);
+  }
+
+  #takeWhole(meaning: Meaning, payload: Uint8Array): boolean {
+    if (this.#shellText !== "" && isShellPiece(meaning)) return false;
+    const index = this.#due.findIndex((expected) => isSameMapped(expected.meaning, meaning, this.#ids));
+    const expected = this.#due[index];
+    if (!expected) return false;
+    this.#due.splice(index, 1);
+    this.#ids.learn(expected.bytes, payload);
+    return true;
+  }
+
+  #takePiece(meaning: Meaning): boolean {
+    if (!isShellPiece(meaning)) return false;
+    const due = this.#due.filter((message) => isShellPiece(message.meaning));
+    const recorded = due.map((message) => this.#ids.applyText(message.meaning.texts.join("")));
+    const said = matchPieces(recorded, this.#shellText + meaning.texts.join(""));
+    if (!said) return false;
+    this.#shellText = said.rest;
+    const taken = new Set(due.slice(0, said.count));
+    this.#due = this.#due.filter((message) => !taken.has(message));
+    return true;
   }
 
   stop(failure: ConnectFailure): void {
