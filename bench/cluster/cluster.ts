@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { Connection, StreamedAnswer } from "../clients/load.ts";
 import { ToolLoop } from "../clients/tool-loop.ts";
 import { type BenchResult, percentile } from "../harness/measure.ts";
-import { type Subject, startGateway } from "../harness/processes.ts";
+import { type Subject, startGateway, startHttpRelay } from "../harness/processes.ts";
 import { measureRounds, type Round, ratioOf, type Testbed } from "../harness/testbed.ts";
 import { cpuMs } from "../harness/usage.ts";
 
@@ -22,8 +22,8 @@ interface Sample {
 }
 
 /**
- * Measures follow-ups that reach the home node of their run against those that reach another gateway and are forwarded; and
- * short requests to a gateway alone against those to a cluster of three. Needs `redis-server`.
+ * Measures follow-ups that reach the home node of their run against those that reach another gateway and are forwarded, and
+ * against those that reach it through the smallest relay, which is what any such hop costs on this machine; and short requests to a gateway alone against those to a cluster of three. Needs `redis-server`.
  */
 export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
   const redis = await startRedis();
@@ -32,11 +32,17 @@ export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
   const open = (name: string) => startGateway(bed.upstream, { ...settings, EXCURSOR_CLUSTER_NODE: name });
   const [home, other, third] = [await open("home"), await open("other"), await open("third")];
   const nodes = [home, other, third];
+  const relay = await startHttpRelay(home);
   try {
     const two: Testbed = { ...bed, floor: home, gateway: other };
     const follow = (isForwarded: boolean) => followUps(home, isForwarded ? other : home, [home, other]);
     for (let n = 0; n < WARM_UP_ROUNDS; n++) await both(n, follow);
     const rounds: readonly Round<Sample>[] = await measureRounds(two, (round) => both(round, follow));
+    const pass = (isRelayed: boolean) => followUps(home, isRelayed ? relay : home, [home, relay]);
+    for (let n = 0; n < WARM_UP_ROUNDS; n++) await both(n, pass);
+    const passed: readonly Round<Sample>[] = await measureRounds({ ...two, gateway: relay }, (round) =>
+      both(round, pass),
+    );
     const ask = (isCluster: boolean) => shortRequests(isCluster ? nodes : [bed.gateway]);
     for (let n = 0; n < WARM_UP_ROUNDS; n++) await both(n, ask);
     const short: readonly Round<Sample>[] = await measureRounds({ ...bed, floor: other, gateway: third }, (round) =>
@@ -53,10 +59,15 @@ export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
         bound: 1.6,
         ...ratioOf(rounds, ({ cpuMs: ms }) => ms, "ms"),
       },
+      {
+        name: "the same through the smallest relay: time to first token, p50",
+        ...ratioOf(passed, ({ firstTokenUs }) => firstTokenUs, "µs"),
+      },
+      { name: "the same through the smallest relay: CPU of both", ...ratioOf(passed, ({ cpuMs: ms }) => ms, "ms") },
       { name: "short request to three gateways: CPU to that of one", ...ratioOf(short, ({ cpuMs: ms }) => ms, "ms") },
     ];
   } finally {
-    await Promise.all(nodes.map((node) => node.stop()));
+    await Promise.all([relay, ...nodes].map((node) => node.stop()));
     redis.stop();
   }
 }
