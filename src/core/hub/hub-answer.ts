@@ -137,7 +137,7 @@ export class HubAnswer implements OwnAnswer {
         this.#put(at);
         return result;
       });
-      // Swallows the rejection if nobody awaits the result; the call then has none.
+      // A call that fails while nobody waits for it has no result, and is no error of this process.
       made.catch(() => {}).finally(() => round.pending.delete(call.id));
       round.pending.set(call.id, made);
     }
