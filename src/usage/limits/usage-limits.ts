@@ -57,6 +57,23 @@ export interface Reservation {
 
 type UsageLimit = Limit & { readonly unit: keyof Amounts };
 
+/** Who asks, and in which conversation. */
+type Asking = Pick<UnderWay, "principalId" | "conversation">;
+
+/** What was spent of a limit, and what is left of it beside the requests under way. */
+interface Rest {
+  readonly stored: number;
+  readonly left: number;
+}
+
+/** A limit as all nodes knew it last. */
+interface LastKnown {
+  /** What all nodes had spent then. */
+  readonly spent: number;
+  /** What this node has spent since. */
+  since: number;
+}
+
 interface UnderWay {
   readonly principalId: string;
   readonly conversation: string;
@@ -95,8 +112,8 @@ export class UsageLimits {
   readonly #underWay = new Set<UnderWay>();
   /** What a request of a principal usually uses. */
   readonly #usual = new Map<string, Usual>();
-  /** What all nodes had spent when they could be asked last. */
-  readonly #spentBefore = new Map<string, number>();
+  /** What is known of the limits that all nodes share, for the time when they cannot be asked. */
+  readonly #lastKnown = new Map<string, LastKnown>();
 
   constructor(options: UsageLimitsOptions) {
     this.#options = options;
@@ -156,13 +173,14 @@ export class UsageLimits {
       reserved[unit] = Math.max(reserved[unit] * HEADROOM, lowest(limits, unit) * LEAST_PART);
     }
     const verdict = await shared.reserve(request, reserved);
-    const shares = () => limits.map((limit) => ({ ...limit, amount: this.#share(limit, entry) }));
     if (verdict?.type === "held") {
       for (const [at, limit] of limits.entries()) this.#remember(limit, entry, verdict.spent[at] ?? 0);
-    }
-    if (!verdict) for (const limit of shares()) this.#admit(limit, entry);
-    else if (verdict.type !== "held") throw refuse(verdict);
-    const extendAlone = () => this.#extend(shares(), entry);
+    } else if (verdict) {
+      const limit = limits[verdict.claim];
+      if (limit) this.#remember(limit, entry, verdict.spent);
+      throw refuse(verdict);
+    } else for (const limit of limits) this.#admitAlone(limit, entry);
+    const extendAlone = () => this.#extend(limits, entry, (limit) => this.#restAlone(limit, entry));
     const hold = new SharedHold({ shared, request, used, reserved, refuse, extendAlone });
     const begun = this.#begin(entry, rates, verdict ? () => hold.extend() : extendAlone);
     let settled = request;
@@ -171,29 +189,64 @@ export class UsageLimits {
       release: (spent, answered) => {
         settled = { ...request, conversation: answered ?? conversation };
         begun.release(spent, answered);
+        this.#countAlone(limits, settled, spent);
         shared.settle(settled, spent);
       },
-      correct: (difference) => shared.correct(settled, difference),
+      correct: (difference) => {
+        this.#countAlone(limits, settled, difference);
+        shared.correct(settled, difference);
+      },
     };
   }
 
-  /** Returns this node's share of a limit: what all had spent when they could be asked last, and its part of the rest. */
-  #share(limit: UsageLimit, entry: UnderWay): number {
-    const known = this.#spentBefore.get(this.#nameOf(limit, entry));
-    const spent = Math.min(limit.amount, known ?? this.#stored(limit, entry));
-    if (known === undefined) this.#remember(limit, entry, spent);
-    return spent + (limit.amount - spent) / Math.max(1, this.#options.shared?.nodes ?? 1);
+  /**
+   * Admits a request while the other nodes cannot be asked: this node has its share of what was left when they could be asked
+   * last.
+   */
+  #admitAlone(limit: UsageLimit, entry: UnderWay): void {
+    const known = this.#knownOf(limit, entry);
+    const used = known.since + this.#sum(limit, entry, (one) => one.used[limit.unit]);
+    const share = this.#shareOf(limit, known);
+    if (used >= share) throw this.#reached(limit, entry, known.spent + used);
+    if (known.since + this.#held(limit, entry) >= share) throw underWayHolds(limit);
   }
 
-  #remember(limit: UsageLimit, entry: UnderWay, spent: number): void {
-    if (this.#spentBefore.size >= MAX_REMEMBERED) this.#spentBefore.clear();
-    this.#spentBefore.set(this.#nameOf(limit, entry), spent);
+  /** What is left of this node's share. */
+  #restAlone(limit: UsageLimit, entry: UnderWay): Rest {
+    const known = this.#knownOf(limit, entry);
+    return {
+      left: this.#shareOf(limit, known) - known.since - this.#held(limit, entry),
+      stored: known.spent + known.since,
+    };
   }
 
-  #nameOf(limit: UsageLimit, { principalId, conversation }: UnderWay): string {
+  #shareOf({ amount }: UsageLimit, { spent }: LastKnown): number {
+    return Math.max(0, amount - spent) / Math.max(1, this.#options.shared?.nodes ?? 1);
+  }
+
+  #knownOf(limit: UsageLimit, entry: UnderWay): LastKnown {
+    return this.#lastKnown.get(this.#nameOf(limit, entry)) ?? this.#remember(limit, entry, this.#stored(limit, entry));
+  }
+
+  #remember(limit: UsageLimit, entry: UnderWay, spent: number): LastKnown {
+    if (this.#lastKnown.size >= MAX_REMEMBERED) this.#lastKnown.clear();
+    const known = { spent, since: 0 };
+    this.#lastKnown.set(this.#nameOf(limit, entry), known);
+    return known;
+  }
+
+  #countAlone(limits: readonly UsageLimit[], request: Asking, spent: Amounts): void {
+    for (const limit of limits) {
+      const known = this.#lastKnown.get(this.#nameOf(limit, request));
+      if (known) known.since += spent[limit.unit];
+    }
+  }
+
+  #nameOf(limit: UsageLimit, { principalId, conversation }: Asking): string {
     const { unit, window, isPerConversation } = limit;
     const { fromMs } = this.#window(limit, principalId);
-    return JSON.stringify([principalId, unit, window, fromMs, isPerConversation ? conversation : null]);
+    const liftedAt = this.#options.liftedAt?.(principalId) ?? 0;
+    return JSON.stringify([principalId, unit, window, fromMs, liftedAt, isPerConversation ? conversation : null]);
   }
 
   #begin(entry: UnderWay, rates: Rates, extend: () => void): Reservation {
@@ -232,18 +285,22 @@ export class UsageLimits {
   }
 
   /** Extends what a request has reserved if it has used more. Throws if there is nothing left. */
-  #extend(limits: readonly UsageLimit[], entry: UnderWay): void {
+  #extend(limits: readonly UsageLimit[], entry: UnderWay, restOf = (limit: UsageLimit) => this.#rest(limit, entry)): void {
     const { used, reserved } = entry;
     const more = new Map<keyof Amounts, number>();
     for (const limit of limits) {
-      const { unit, amount } = limit;
+      const { unit } = limit;
       if (used[unit] <= reserved[unit]) continue;
-      const stored = this.#stored(limit, entry);
-      const left = amount - stored - this.#held(limit, entry);
+      const { left, stored } = restOf(limit);
       if (left <= 0) throw this.#reached(limit, entry, stored + this.#sum(limit, entry, (one) => one.used[unit]));
       more.set(unit, Math.min(left, more.get(unit) ?? used[unit] * EXTENSION));
     }
     for (const [unit, amount] of more) reserved[unit] = used[unit] + amount;
+  }
+
+  #rest(limit: UsageLimit, entry: UnderWay): Rest {
+    const stored = this.#stored(limit, entry);
+    return { left: limit.amount - stored - this.#held(limit, entry), stored };
   }
 
   #reached(limit: UsageLimit, { principalId }: UnderWay, used: number): LimitReached {
@@ -264,7 +321,7 @@ export class UsageLimits {
     );
   }
 
-  #stored(limit: UsageLimit, { principalId, conversation }: Pick<UnderWay, "principalId" | "conversation">): number {
+  #stored(limit: UsageLimit, { principalId, conversation }: Asking): number {
     const { fromMs, untilMs } = this.#window(limit, principalId);
     const { spent, spentIn } = this.#options;
     const spending = limit.isPerConversation

@@ -211,6 +211,26 @@ describe.skipIf(!hasRedis)("limits that several nodes share", () => {
     expect(await counted(one, 3000)).toBe(3000);
   });
 
+  it("give a node no share of what others have spent, also if its record does not have that yet", async () => {
+    const redis = await startRedis(defer);
+    const [one, other] = [await openNode(redis, ["3000 tokens/day"]), await openNode(redis, ["3000 tokens/day"])];
+    other.end(await other.reserve(), 2400);
+    await other.settled();
+    one.end(await one.reserve(), 0);
+    await one.settled();
+    redis.signal("SIGSTOP");
+    // 2400 are spent, so this node may spend 200 of the other 600, and the last request passes that.
+    let spent = 0;
+    for (; spent < 3000; spent += 100) {
+      const reservation = await one.reserve().catch((error: unknown) => ExcursorError.from(error).kind);
+      if (typeof reservation === "string") break;
+      one.end(reservation, 100);
+    }
+    expect(one.link.isUp).toBe(false);
+    expect(spent).toBe(200);
+    redis.signal("SIGCONT");
+  });
+
   it("are seeded from the record when Redis comes back empty, and nothing is counted twice", async () => {
     const redis = await startRedis(defer);
     const [one, other] = [await openNode(redis, ["1000 tokens/day"]), await openNode(redis, ["1000 tokens/day"])];
