@@ -5,6 +5,8 @@ import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { within } from "../core/within.ts";
 import type { Log } from "../observe/log.ts";
+import { KEEP_COPIES } from "./copies/copy-stream.ts";
+import { HubCopies, WANT_COPIES } from "./copies/hub-copies.ts";
 import { ClusterKeys } from "./internal/cluster-keys.ts";
 import { InternalClient } from "./internal/internal-client.ts";
 import { type InternalListener, listenInternally } from "./internal/internal-listener.ts";
@@ -67,6 +69,8 @@ export interface Cluster {
   readonly prompts: ClusterPrompts;
   /** Runs whose requests reach different gateways. */
   readonly runs: ClusterRuns;
+  /** What the hubs of all gateways do. */
+  readonly copies: HubCopies;
   /** Begins to take part. Returns the engine that forwards turns. Throws if this gateway cannot be reached by others. */
   join(options: JoinOptions): Promise<Engine>;
   view(): ClusterView;
@@ -104,6 +108,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const questions = new QuestionRelay(membership, client);
   const prompts = new ClusterPrompts(membership, client);
   const runs = new ClusterRuns(link, client, membership, counts);
+  const copies = new HubCopies(membership, client);
   let listener: InternalListener | undefined;
   let served: Engine | undefined;
   const handedOver = new AbortController();
@@ -112,6 +117,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
 
   /** Tells the user within seconds if another gateway cannot be reached from here. */
   const greet = async (node: NodeRecord) => {
+    copies.welcome();
     try {
       await ping(client, node);
       log.info({ node: node.name, at: node.advertise }, "A gateway of the cluster is reached.");
@@ -140,6 +146,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     link,
     log,
     runs,
+    copies,
     packing: (purpose) => new Packing(options.secret, purpose),
     secretFor: (purpose) =>
       new Secret(createHmac("sha256", options.secret.reveal()).update(`excursor ${purpose}`).digest("base64url")),
@@ -161,6 +168,8 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         handlers: {
           ping: async (exchange) => exchange.send({ tag: membership.tag }),
           run: runs.handler,
+          [KEEP_COPIES]: copies.handler,
+          [WANT_COPIES]: copies.wantHandler,
           turn: (...given) => link.serveRequest(() => serveTurn(...given)),
           answer: questions.handler,
           [WATCH_PROMPTS]: prompts.handler,
@@ -183,6 +192,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         forwarded: counts.all.forwarded,
         served: counts.all.served,
       }));
+      await copies.collect();
       const forwarding = withForwarding(engine, { targets: membership, client, counts, meters, route, log });
       return {
         ...forwarding,
@@ -218,6 +228,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
       const left = (runsOver ? within(runsOver, ms) : Promise.resolve()).then(() => membership.leave());
       if (!runsOver) await left;
       prompts.stop();
+      copies.stop();
       await Promise.all([left, listener?.finish(ms, runsOver && { name: "run", until: runsOver })]);
     },
     async close() {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { shareKeys } from "../../src/app/cluster/share-keys.ts";
+import type { AnswerCopies } from "../../src/cluster/copies/hub-copies.ts";
 import { RedisSpending } from "../../src/cluster/redis/limits/redis-spending.ts";
 import { SharedLogins } from "../../src/cluster/redis/logins/shared-logins.ts";
 import { Packing } from "../../src/cluster/redis/packing.ts";
@@ -137,6 +138,15 @@ export interface RedisNodes extends Nodes {
   open(): Promise<NodeStores & { readonly link: RedisLink }>;
 }
 
+/** Of a gateway that tells no other one. */
+export const NO_COPIES: AnswerCopies = {
+  prepare: () => {},
+  tell: () => {},
+  told: async () => {},
+  findAsked: () => [],
+  findAnswered: () => new Map(),
+};
+
 /** Long enough for no test to see it: nodes look for changes when they are told to. */
 const NEVER_MS = 3_600_000;
 
@@ -192,7 +202,7 @@ export async function redisNodes(defer: Defer): Promise<RedisNodes> {
         checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
         responses: createSharedResponses(parts, createResponseStore(state)),
         thoughts: createSharedThoughts(parts, createThoughtStore(state)),
-        hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
+        hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state), NO_COPIES),
         accounts,
         home,
         usage,

@@ -76,7 +76,7 @@ export function openSharedState(
     checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
     responses: createSharedResponses(parts, createResponseStore(state)),
     thoughts: createSharedThoughts(parts, createThoughtStore(state)),
-    hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
+    hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state), cluster.copies.open(scope)),
     gate,
     countSpending({ unsettled }) {
       spending = new RedisSpending({ link, writes, unsettled, nodes });

@@ -105,9 +105,14 @@ export class Membership {
     });
   }
 
-  /** The other gateways and this one, by name. While Redis is away: those that were last seen. */
+  /** The other gateways. While Redis is away: those that were last seen. */
+  get others(): readonly NodeRecord[] {
+    return [...this.#nodes.values()];
+  }
+
+  /** The other gateways and this one, by name. */
   nodes(): readonly NodeRecord[] {
-    return [...this.#nodes.values(), this.#record()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return [...this.others, this.#record()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** Returns another gateway by its tag. Asks Redis for one that is not known yet, within the time that the request has left. */
@@ -120,6 +125,17 @@ export class Membership {
   pickOther(): NodeRecord | undefined {
     const others = [...this.#nodes.values()].filter(({ isDraining }) => !isDraining);
     return others[Math.floor(Math.random() * others.length)];
+  }
+
+  /** Returns what this gateway tells the others of itself. */
+  introduce(): NodeRecord {
+    return this.#record();
+  }
+
+  /** Another gateway has introduced itself, perhaps before its first heartbeat was seen here. */
+  meet(node: NodeRecord): void {
+    const isKnown = node.tag === this.tag || this.#nodes.has(node.tag);
+    if (!isKnown && isProvenRecord(this.#options.keys, node)) this.#nodes.set(node.tag, node);
   }
 
   /** A gateway did not answer: it is forgotten until its next heartbeat. */

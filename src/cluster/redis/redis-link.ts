@@ -56,7 +56,7 @@ const PROBE_MS = 250;
 /** A host that vanished closes no connection. */
 const SILENCE_MS = 5000;
 
-const MAX_RECONNECT_MS = 1000;
+const MAX_RECONNECT_MS = 100;
 
 /** Commands that wait for a reply, at most. */
 const MAX_COMMANDS = 10_000;

@@ -69,13 +69,17 @@ export class HubMemory {
     const askedKey = keyOf(turn);
     const ahead = take(this.#asked, turn.messages);
     if (isFollowUp(turn)) return this.#openFollowUp(principalId, askedKey, signal, ahead);
+    return this.#openQuestion(principalId, askedKey, ahead);
+  }
+
+  #openQuestion(principalId: string, askedKey: string, ahead?: FoundAsked): Awaitable<HubAnswer> {
     return after(ahead ?? this.#store.findAsked(principalId, askedKey), (kept) => {
       const broken = kept.find((one) => this.#isBroken(one));
-      const begin = () => this.#open({ principalId, askedKey, id: randomUUID() }, undefined);
-      if (!broken) return begin();
+      if (!broken) return this.#open({ principalId, askedKey, id: randomUUID() }, undefined);
       const place = { principalId, askedKey, id: broken.id };
       return after(this.#take(place, broken), (isTaken) =>
-        isTaken && this.#isBroken(broken) ? this.#open(place, broken) : begin(),
+        // Another node has it: one that has just taken it, or one that is gone and may have it for some seconds more.
+        isTaken && this.#isBroken(broken) ? this.#open(place, broken) : this.#openQuestion(principalId, askedKey),
       );
     });
   }

@@ -285,7 +285,11 @@ export class UsageLimits {
   }
 
   /** Extends what a request has reserved if it has used more. Throws if there is nothing left. */
-  #extend(limits: readonly UsageLimit[], entry: UnderWay, restOf = (limit: UsageLimit) => this.#rest(limit, entry)): void {
+  #extend(
+    limits: readonly UsageLimit[],
+    entry: UnderWay,
+    restOf = (limit: UsageLimit) => this.#rest(limit, entry),
+  ): void {
     const { used, reserved } = entry;
     const more = new Map<keyof Amounts, number>();
     for (const limit of limits) {

@@ -33,7 +33,8 @@ function connect(replies: Readonly<Record<string, Reply>>) {
     const ask = async (work: (client: unknown) => Promise<unknown>, fallback: () => unknown) => {
       if (reply === "away") return fallback();
       const isLate = reply !== null && "late" in reply;
-      const client = { withTypeMapping: () => ({ evalSha: async () => (isLate ? reply.late : reply) }) };
+      const run = async () => (isLate ? reply.late : reply);
+      const client = { withTypeMapping: () => ({ eval: run, evalSha: run }) };
       const worked = work(client);
       return isLate ? fallback() : worked;
     };

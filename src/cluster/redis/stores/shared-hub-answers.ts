@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AtOnce } from "../../../core/awaitable.ts";
 import type { DoneReason } from "../../../core/events.ts";
 import {
@@ -9,6 +10,7 @@ import {
   type RoundClaim,
 } from "../../../core/hub/hub-answers.ts";
 import { formatRound, parseRound } from "../../../core/hub/round-json.ts";
+import type { AnswerCopies } from "../../copies/hub-copies.ts";
 import type { Missed, RedisClient } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
 import { HubLeases } from "./hub-leases.ts";
@@ -94,14 +96,19 @@ interface FoundAnswer {
   readonly lease: string;
 }
 
+/** How often the end of an answer is looked for that another node makes and Redis does not know. */
+const LOOK_MS = 100;
+
 /**
  * Answers of the hub of all nodes. They are written here at once and to Redis in the background, but for the start of a
- * round, which Redis has before a call is made. So a call is made by one node only. The node that makes an answer has a
- * lease on it, and another one continues it only after that.
+ * round, which Redis and the other nodes have before a call is made. So a call is made by one node only. The node that makes
+ * an answer has a lease on it, and another one continues it only after that. What the other nodes have told counts where
+ * Redis does not reply, or knows less.
  */
 export function createSharedHubAnswers(
   { link, writes, packing, scope, limits }: StoreParts,
   local: LocalAnswers,
+  copies: AnswerCopies,
 ): HubAnswers {
   const room = new ValueRoom(link, [scope, "hub"], { ...LIMITS, ...limits });
   const leases = new HubLeases(link, writes);
@@ -201,6 +208,7 @@ export function createSharedHubAnswers(
   const putRound = (place: AnswerPlace, position: number, round: HubRound): void => {
     local.putRound(place, position, round);
     const json = formatRound(round);
+    copies.tell({ type: "round", place, position, round: json });
     writes.add({
       prepare: roundField(place, position, json),
       bytes: json.length,
@@ -215,7 +223,8 @@ export function createSharedHubAnswers(
         const { place } = answer;
         const key = leaseKey(place);
         const given = leases.hold(key, answer);
-        const field = await roundField(place, position, formatRound(round));
+        const json = formatRound(round);
+        const field = await roundField(place, position, json);
         const begin = () =>
           link.ask<RoundClaim | Missed>(
             async (client) => {
@@ -232,45 +241,61 @@ export function createSharedHubAnswers(
         if (whose === "late") whose = await begin();
         if (whose === "elsewhere") leases.forget(key);
         if (whose === "elsewhere" || whose === "lost") return whose;
-        if (whose === "ours") local.putRound(place, position, round);
+        if (whose === "ours") {
+          local.putRound(place, position, round);
+          copies.tell({ type: "round", place, position, round: json });
+        }
         // Redis is away, so it gets the round later.
         else putRound(place, position, round);
+        await copies.told();
         return "ours";
       },
-      free: (place) => leases.free(leaseKey(place)),
+      free(place) {
+        copies.tell({ type: "left", place });
+        leases.free(leaseKey(place));
+      },
     },
     async findAsked(principalId, asked, untilFree) {
+      copies.prepare();
       const keys = [askedKey(principalId, asked)];
-      const shared = await find(principalId, (client) => BY_REQUEST.run(client, keys, []), untilFree);
-      return merged(
-        shared.filter((kept) => kept !== undefined),
-        local.findAsked(principalId, asked),
-      );
+      const found = await find(principalId, (client) => BY_REQUEST.run(client, keys, []), untilFree);
+      const shared = found.filter((kept) => kept !== undefined);
+      for (;;) {
+        const told = copies.findAsked(principalId, asked);
+        const isMade = told.some(({ id, isElsewhere }) => isElsewhere && !shared.some((kept) => kept.id === id));
+        if (!untilFree || !isMade) return merged(shared, [...told, ...local.findAsked(principalId, asked)]);
+        await sleep(LOOK_MS, undefined, { signal: untilFree });
+      }
     },
     async findAnswered(principalId, histories, untilFree) {
       const asked = histories.slice(-MAX_HISTORIES);
       const keys = asked.map((history) => historyKey(principalId, history));
       const shared = await find(principalId, (client) => BY_HISTORY.run(client, keys, []), untilFree);
       const found = new Map(local.findAnswered(principalId, histories));
-      for (const [at, history] of asked.entries()) {
-        const [kept, own] = [shared[at], found.get(history)];
+      const take = (history: string, kept: KeptAnswer | undefined) => {
+        const own = found.get(history);
         if (kept && (!own || progressOf(kept) > progressOf(own))) found.set(history, kept);
-      }
+      };
+      for (const [at, history] of asked.entries()) take(history, shared[at]);
+      for (const [history, kept] of copies.findAnswered(principalId, asked)) take(history, kept);
       return found;
     },
     async claimRound(place, position, round) {
       const claim = claimKey(place, position);
       const field = await roundField(place, position, formatRound(round));
       const { keys, given } = roundParts(place, field);
-      return link.ask(
+      const isOurs = await link.ask(
         async (client) =>
           (await CLAIM.run(client, [claim, ...keys], [leases.node, String(room.ttlMs), ...given])) === 1,
         () => true,
       );
+      if (isOurs) await copies.told();
+      return isOurs;
     },
     putRound,
     putEnd(place, end, history) {
       local.putEnd(place, end, history);
+      copies.tell({ type: "end", place, end, history });
       const { principalId, id } = place;
       const key = keyOf(principalId, id);
       writes.add({
@@ -288,6 +313,7 @@ export function createSharedHubAnswers(
     },
     settle(place) {
       local.settle(place);
+      copies.tell({ type: "settled", place });
       writes.add({
         prepare: Promise.resolve(),
         bytes: place.id.length,
@@ -308,12 +334,12 @@ function fieldsOf(reply: unknown): ReadonlyMap<string, Buffer> {
   return fields;
 }
 
-/** Of an answer that both have, this node may have more: Redis is written in the background. */
+/** Of an answer that is in Redis, this node may know more: Redis is written in the background. */
 function merged(shared: readonly KeptAnswer[], local: readonly KeptAnswer[]): readonly KeptAnswer[] {
   const best = new Map(shared.map((kept) => [kept.id, kept]));
   for (const kept of local) {
     const other = best.get(kept.id);
-    const isElsewhere = other?.isElsewhere ?? false;
+    const isElsewhere = (other ?? kept).isElsewhere ?? false;
     if (!other || progressOf(kept) >= progressOf(other)) best.set(kept.id, { ...kept, isElsewhere });
   }
   return [...best.values()].sort((one, other) => one.ageMs - other.ageMs);

@@ -7,7 +7,7 @@ import { NO_HUB_ANSWERS } from "../../../../src/core/hub/hub-answers.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { createHubAnswerStore } from "../../../../src/state/hub-answer-store.ts";
 import { openStateDatabase } from "../../../../src/state/state-database.ts";
-import { openLink } from "../../../contracts/nodes.ts";
+import { NO_COPIES, openLink } from "../../../contracts/nodes.ts";
 import { hasRedis, startRedis } from "../../support/redis-process.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -30,7 +30,11 @@ describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
     defer(() => state.close());
     defer(() => writes.close());
     const packing = new Packing(new Secret("the cluster's secret"), "values");
-    const answers = createSharedHubAnswers({ link, writes, packing, scope: "sim" }, createHubAnswerStore(state));
+    const answers = createSharedHubAnswers(
+      { link, writes, packing, scope: "sim" },
+      createHubAnswerStore(state),
+      NO_COPIES,
+    );
     expect(await answers.claimRound?.(PLACE, 0, round("hm"))).toBe(true);
     answers.putRound(PLACE, 0, round("hm"));
     answers.putEnd(PLACE, { text: "end", reason: "stop" }, "history");
@@ -51,7 +55,11 @@ describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
     const open = (own: RedisLink) => {
       const writes = new WriteBehind(own);
       defer(() => writes.close());
-      return createSharedHubAnswers({ link: own, writes, packing, scope: "sim" }, createHubAnswerStore(state));
+      return createSharedHubAnswers(
+        { link: own, writes, packing, scope: "sim" },
+        createHubAnswerStore(state),
+        NO_COPIES,
+      );
     };
     let late = 1;
     // The command has its effect; only the reply is lost.
@@ -86,7 +94,7 @@ describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
     defer(() => writes.close());
     const packing = new Packing(new Secret("the cluster's secret"), "values");
     const local = { ...NO_HUB_ANSWERS, findAsked: () => [], findAnswered: () => new Map() };
-    const answers = createSharedHubAnswers({ link, writes, packing, scope: "sim" }, local);
+    const answers = createSharedHubAnswers({ link, writes, packing, scope: "sim" }, local, NO_COPIES);
     const large = round("x".repeat(20 * 1024 * 1024));
     for (let position = 0; position < 4; position++) answers.putRound(PLACE, position, large);
     expect(writes.dropped).toBe(1);
