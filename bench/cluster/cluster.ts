@@ -7,6 +7,7 @@ import { type BenchResult, percentile } from "../harness/measure.ts";
 import { type Subject, startGateway, startHttpRelay } from "../harness/processes.ts";
 import { measureRounds, type Round, ratioOf, type Testbed } from "../harness/testbed.ts";
 import { cpuMs } from "../harness/usage.ts";
+import { measureSimulatedFollowUps } from "./simulated-follow-ups.ts";
 
 const LOOPS = 10;
 const FOLLOW_UPS = 10;
@@ -64,6 +65,7 @@ export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
         ...ratioOf(passed, ({ firstTokenUs }) => firstTokenUs, "µs"),
       },
       { name: "the same through the smallest relay: CPU of both", ...ratioOf(passed, ({ cpuMs: ms }) => ms, "ms") },
+      ...(await measureSimulatedFollowUps(settings)),
       { name: "short request to three gateways: CPU to that of one", ...ratioOf(short, ({ cpuMs: ms }) => ms, "ms") },
     ];
   } finally {

@@ -107,7 +107,7 @@ export function startGateway(upstream: { readonly url: string }, environment: En
 /** Starts the simulated backend as a process, with the start-up delay of the real one. */
 export async function startSimulator(bootstrapMs: number): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const args = ["sim", "--port", "0", "--json", "--bootstrap-ms", String(bootstrapMs)];
-  const { port, stop } = await start([fileOf("../../bin/excursor.js"), ...args], {});
+  const { port, stop } = await start([fileOf("../../bin/excursor.js"), ...args], {}, LOAD_CORE);
   return { url: `http://127.0.0.1:${port}`, stop };
 }
 
@@ -138,11 +138,11 @@ interface Started extends Subject {
   readonly cursorPort: number;
 }
 
-async function start(args: readonly string[], environment: Environment): Promise<Started> {
+async function start(args: readonly string[], environment: Environment, core = SUBJECT_CORE): Promise<Started> {
   const home = mkdtempSync(join(tmpdir(), "excursor-bench-"));
   const log = join(home, "log");
   const command = [
-    ...(isPinned ? ["taskset", "-c", SUBJECT_CORE] : []),
+    ...(isPinned ? ["taskset", "-c", core] : []),
     process.execPath,
     "--import",
     fileOf("./open-inspector.ts"),

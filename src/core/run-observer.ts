@@ -1,7 +1,7 @@
 import type { Awaitable } from "./awaitable.ts";
 import type { LossReason } from "./engine/call-log.ts";
 import type { DoneReason } from "./events.ts";
-import type { AssistantMessage } from "./turn.ts";
+import type { AssistantMessage, Message } from "./turn.ts";
 
 /**
  * What can happen to the run of a request, in the order in which it usually does.
@@ -30,6 +30,8 @@ export interface RunObserver {
    * rejects, the request fails with that error. The run begins when it is done.
    */
   served?(model: string, driver: string): Awaitable<void>;
+  /** Returns the history keys of messages. Those of the request's own turn are made once, since they take long. */
+  keysOf?(messages: readonly Message[]): readonly string[];
   /** Called with the answer as the client gets it, once it is complete. The engine keeps the text only for this. */
   answered?: ((message: AssistantMessage, reason: DoneReason) => void) | undefined;
 }

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { FrameOpener, FrameSealer } from "./frames.ts";
 import { connectionLost, InternalExchange } from "./internal-exchange.ts";
@@ -12,6 +11,7 @@ const KEEP_ALIVE_MS = 30_000;
 /** The first character of a frame. JSON follows; after {@link BEGIN}, the name of the request and a space come first. */
 const BEGIN = "b";
 const MESSAGE = "m";
+const LAST_MESSAGE = "l";
 const END = "e";
 
 /** The keys of a connection: each direction has its own. */
@@ -34,6 +34,8 @@ export class InternalConnection {
   readonly #onBegun: Begun | undefined;
   #exchange: InternalExchange | undefined;
   #onOver: (() => void) | undefined;
+  /** While the other gateway reads slowly. */
+  #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(socket: Socket, { sealer, opener }: ConnectionEnds, onBegun?: Begun) {
     this.#socket = socket;
@@ -44,7 +46,14 @@ export class InternalConnection {
     socket.on("error", () => {});
     socket.on("end", () => socket.destroy());
     socket.on("timeout", () => socket.destroy());
-    socket.on("close", () => this.#exchange?.lose());
+    socket.on("drain", () => {
+      this.#drained?.resolve();
+      this.#drained = undefined;
+    });
+    socket.on("close", () => {
+      this.#drained?.reject(connectionLost());
+      this.#exchange?.lose();
+    });
     socket.on("data", (chunk) => this.#receive(chunk));
   }
 
@@ -70,17 +79,18 @@ export class InternalConnection {
     return this.#exchange;
   }
 
-  /** Ends the exchange that the other gateway has begun. */
-  finish(): void {
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
-    exchange?.finish();
+  /** Ends an exchange that the other gateway has begun, unless it has ended with its last message. */
+  finish(exchange: InternalExchange): void {
+    if (this.#exchange !== exchange) return;
+    this.#release();
     this.sendEnd();
-    this.resume();
   }
 
-  sendMessage(message: unknown): Promise<void> {
-    return this.#send(MESSAGE + JSON.stringify(message));
+  /** After the last message the connection is free: the other gateway may begin another exchange at once. */
+  sendMessage(message: unknown, isLast: boolean): Promise<void> {
+    const sent = this.#send((isLast ? LAST_MESSAGE : MESSAGE) + JSON.stringify(message));
+    if (isLast) this.#release();
+    return sent;
   }
 
   sendEnd(): void {
@@ -107,16 +117,8 @@ export class InternalConnection {
     socket.cork();
     process.nextTick(() => socket.uncork());
     if (socket.write(this.#sealer.seal(frame))) return;
-    const stop = new AbortController();
-    const closed = once(socket, "close", { signal: stop.signal }).then(() => {
-      throw connectionLost();
-    });
-    try {
-      await Promise.race([once(socket, "drain", { signal: stop.signal }), closed]);
-    } finally {
-      closed.catch(() => {});
-      stop.abort();
-    }
+    this.#drained ??= Promise.withResolvers();
+    await this.#drained.promise;
   }
 
   #receive(chunk: Buffer): void {
@@ -132,8 +134,9 @@ export class InternalConnection {
     const kind = frame[0];
     if (kind === BEGIN) this.#accept(frame);
     // What arrives after the end of an exchange comes too late.
-    else if (kind === MESSAGE) this.#exchange?.receive(frame.slice(1));
-    else if (this.#onBegun) this.#exchange?.receiveEnd();
+    if (kind === MESSAGE || kind === LAST_MESSAGE) this.#exchange?.receive(frame.slice(1));
+    if (kind !== END && kind !== LAST_MESSAGE) return;
+    if (this.#onBegun) this.#exchange?.receiveEnd();
     else this.#free();
   }
 
@@ -143,6 +146,12 @@ export class InternalConnection {
     this.#exchange = new InternalExchange(this);
     this.#exchange.receive(frame.slice(nameEnd + 1));
     this.#onBegun(this.#exchange, frame.slice(1, nameEnd), this);
+  }
+
+  #release(): void {
+    this.#exchange?.finish();
+    this.#exchange = undefined;
+    this.resume();
   }
 
   #free(): void {

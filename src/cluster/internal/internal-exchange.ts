@@ -3,7 +3,7 @@ import { ExcursorError } from "../../core/errors.ts";
 /** The connection that carries an exchange. */
 interface Carrier {
   /** Sends a message. Waits while the other gateway reads slowly. */
-  sendMessage(message: unknown): Promise<void>;
+  sendMessage(message: unknown, isLast: boolean): Promise<void>;
   sendEnd(): void;
   /** Goes on reading. It stops while messages are unread. */
   resume(): void;
@@ -35,10 +35,13 @@ export class InternalExchange {
     return this.#inbox.length > 0;
   }
 
-  /** Sends a message. Waits while the other gateway reads slowly. */
-  async send(message: unknown): Promise<void> {
+  /**
+   * Sends a message. Waits while the other gateway reads slowly. With the last one, the gateway that is asked ends the exchange,
+   * which saves a frame.
+   */
+  async send(message: unknown, isLast = false): Promise<void> {
     if (this.#isOver) throw connectionLost();
-    await this.#carrier.sendMessage(message);
+    await this.#carrier.sendMessage(message, isLast);
   }
 
   /** Tells the gateway that is asked that no message follows. */

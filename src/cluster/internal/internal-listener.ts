@@ -97,11 +97,11 @@ export async function listenInternally(options: InternalListenerOptions): Promis
       return connection.destroy();
     }
     const served = handler(exchange, exchange.lost).then(
-      () => connection.finish(),
+      () => connection.finish(exchange),
       (error: unknown) => {
         if (!exchange.lost.aborted && !(error instanceof ExcursorError))
           log.warn({ cause: String(error) }, "cluster request");
-        connection.destroy();
+        exchange.destroy();
       },
     );
     active.add(served);

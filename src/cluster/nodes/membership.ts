@@ -135,7 +135,9 @@ export class Membership {
   /** Another gateway has introduced itself, perhaps before its first heartbeat was seen here. */
   meet(node: NodeRecord): void {
     const isKnown = node.tag === this.tag || this.#nodes.has(node.tag);
-    if (!isKnown && isProvenRecord(this.#options.keys, node)) this.#nodes.set(node.tag, node);
+    if (isKnown || !isProvenRecord(this.#options.keys, node)) return;
+    this.#nodes.set(node.tag, node);
+    this.#options.onJoined?.(node);
   }
 
   /** A gateway did not answer: it is forgotten until its next heartbeat. */

@@ -6,10 +6,13 @@ import type { InternalAddress, InternalClient } from "../internal/internal-clien
 import { connectionLost, type InternalExchange } from "../internal/internal-exchange.ts";
 import {
   decodeError,
+  decodeEvents,
   type EncodedContext,
+  encodeMessages,
   encodeTurn,
   type FromHome,
   questionIn,
+  shortenTurn,
   type ToHome,
 } from "./turn-message.ts";
 
@@ -39,12 +42,10 @@ export async function* forwardTurn(
     if (signal.aborted) throw error;
     throw new NotForwarded("unreachable", { cause: error });
   });
-  const messages = singly(exchange.messages() as AsyncGenerator<readonly FromHome[], void>);
-  const next = () =>
-    within(messages.next(), silenceMs, () => {
-      exchange.destroy();
-      throw new Error(`The home node was silent for ${silenceMs} ms.`);
-    });
+  const frames = exchange.messages() as AsyncGenerator<readonly FromHome[], void>;
+  /** The rest of the last frame. */
+  const unread: FromHome[] = [];
+  const silence = new SilenceWatch(silenceMs, exchange);
   const cancel = () => exchange.send({ type: "cancel" } satisfies ToHome).catch(() => {});
   if (signal.aborted) void cancel();
   else signal.addEventListener("abort", cancel, { once: true });
@@ -52,67 +53,111 @@ export async function* forwardTurn(
   /** Notices alone are no answer yet: they wait for the first event. */
   let notices: readonly TurnEvent[] | undefined = [];
   try {
-    for (;;) {
-      const message = await next().catch((error: unknown) => lost(error, notices !== undefined));
-      if (message.done) lost(undefined, notices !== undefined);
-      const { value } = message;
-      isOver = value.type === "over" || value.type === "failed";
-      if (value.type === "over") break;
-      if (value.type === "failed") throw decodeError(value.error);
-      if (value.type !== "events") {
-        hear(value, context, exchange);
-        continue;
+    while (!isOver) {
+      const frame = await frames.next().catch((error: unknown) => lost(silence.explain(error), notices !== undefined));
+      if (frame.done) lost(undefined, notices !== undefined);
+      silence.heard();
+      unread.push(...frame.value);
+      for (let message = unread.shift(); message; message = unread.shift()) {
+        isOver = message.type === "over" || message.type === "failed";
+        if (message.type === "over") break;
+        if (message.type === "failed") throw decodeError(message.error);
+        if (message.type === "unknown") {
+          const messages = encodeMessages(turn.messages);
+          exchange.send({ type: "messages", messages } satisfies ToHome).catch(() => {});
+          continue;
+        }
+        if (message.type !== "events") {
+          hear(message, context, exchange);
+          continue;
+        }
+        const sent = decodeEvents(message.events);
+        let events = turn.showsActivity ? sent.map((event) => withAnswer(event, exchange)) : sent;
+        if (notices !== undefined) {
+          notices = [...notices, ...events];
+          if (notices.every(({ type }) => type === "notice")) continue;
+          events = notices;
+          notices = undefined;
+        }
+        if (message.grown) context.meter?.grow?.(...message.grown);
+        yield events;
       }
-      let events = turn.showsActivity ? value.events.map((event) => withAnswer(event, exchange)) : value.events;
-      if (notices !== undefined) {
-        notices = [...notices, ...events];
-        if (notices.every(({ type }) => type === "notice")) continue;
-        events = notices;
-        notices = undefined;
-      }
-      if (value.grown) context.meter?.grow?.(...value.grown);
-      yield events;
     }
   } finally {
+    silence.stop();
     signal.removeEventListener("abort", cancel);
-    if (!isOver) await leave(exchange, messages, context, cancel);
-    void drain(messages);
+    if (!isOver) await leave(exchange, frames, unread, context, cancel);
+    void drain(frames);
   }
 }
 
-/** Returns the messages of frames one by one. */
-async function* singly(frames: AsyncGenerator<readonly FromHome[], void>): AsyncGenerator<FromHome, void> {
-  for await (const messages of frames) yield* messages;
+/** Gives an exchange up whose other side says nothing for too long. One timer for all messages: a new one for each costs more. */
+class SilenceWatch {
+  readonly #ms: number;
+  readonly #timer: NodeJS.Timeout;
+  #heard = 0;
+  #isSilent = false;
+
+  constructor(ms: number, exchange: InternalExchange) {
+    this.#ms = ms;
+    this.#timer = setTimeout(() => {
+      const before = this.#heard;
+      // If this thread was late itself, a message may be here already.
+      setImmediate(() => {
+        if (this.#heard > before) return;
+        this.#isSilent = true;
+        exchange.destroy();
+      });
+    }, ms).unref();
+  }
+
+  heard(): void {
+    this.#heard++;
+    this.#timer.refresh();
+  }
+
+  /** Returns why the exchange is lost. */
+  explain(error: unknown): unknown {
+    return this.#isSilent ? new Error(`The home node was silent for ${this.#ms} ms.`) : error;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 /** Cancels the run and hears what it has used. */
 async function leave(
   exchange: InternalExchange,
-  messages: AsyncGenerator<FromHome, void>,
+  frames: AsyncGenerator<readonly FromHome[], void>,
+  unread: readonly FromHome[],
   context: RequestContext,
   cancel: () => unknown,
 ): Promise<void> {
   cancel();
   const heard = (async () => {
-    for (;;) {
-      const { done, value } = await messages.next();
-      if (done || value.type === "over" || value.type === "failed") return;
-      if (value.type !== "events") hear(value, context, exchange);
+    let messages: readonly FromHome[] | undefined = unread;
+    while (messages) {
+      for (const message of messages) {
+        if (message.type === "over" || message.type === "failed") return;
+        if (message.type !== "events" && message.type !== "unknown") hear(message, context, exchange);
+      }
+      messages = (await frames.next()).value ?? undefined;
     }
   })().catch(() => {});
   await within(heard, LAST_WORDS_MS, () => exchange.destroy());
 }
 
 /** Reads up to the end, so that the connection can be used again. */
-async function drain(messages: AsyncGenerator<FromHome, void>): Promise<void> {
+async function drain(frames: AsyncGenerator<readonly FromHome[], void>): Promise<void> {
   try {
-    while (!(await messages.next()).done);
+    while (!(await frames.next()).done);
   } catch {
     // The connection is lost, and is not used again.
   }
 }
 
-type Told = Exclude<FromHome, { readonly type: "events" | "over" | "failed" }>;
+type Told = Exclude<FromHome, { readonly type: "events" | "unknown" | "over" | "failed" }>;
 
 function hear(message: Told, context: RequestContext, exchange: InternalExchange): void {
   const { observer, meter, elicit, signal } = context;
@@ -151,19 +196,23 @@ const encodeRequest = (
   turn: Turn,
   { requestId, tools, hops, trace, elicit, observer }: RequestContext,
   late: EncodedContext["late"],
-): ToHome => ({
-  type: "turn",
-  turn: encodeTurn(turn),
-  context: {
-    requestId,
-    tools,
-    hops,
-    trace: trace?.(),
-    canAsk: elicit !== undefined,
-    wantsAnswer: observer?.answered !== undefined,
-    late,
-  },
-});
+): ToHome => {
+  const { turn: short, after } = shortenTurn(turn, observer);
+  return {
+    type: "turn",
+    turn: encodeTurn(short),
+    after,
+    context: {
+      requestId,
+      tools,
+      hops,
+      trace: trace?.(),
+      canAsk: elicit !== undefined,
+      wantsAnswer: observer?.answered !== undefined,
+      late,
+    },
+  };
+};
 
 function lost(error: unknown, isEarly: boolean): never {
   if (isEarly) throw new NotForwarded("lost", { cause: error });

@@ -11,9 +11,11 @@ import type { InternalExchange } from "../internal/internal-exchange.ts";
 import type { InternalHandler } from "../internal/internal-listener.ts";
 import type { LateUsage } from "./late-usage.ts";
 import {
+  decodeMessages,
   decodeTurn,
   type EncodedContext,
   encodeError,
+  encodeEvents,
   type FromHome,
   questionIn,
   type ToHome,
@@ -56,7 +58,7 @@ export const serveTurns =
     const first = (await messages.next()).value as ToHome | undefined;
     if (first?.type !== "turn") throw new ExcursorError("upstream-protocol", "A forwarded request has no turn.");
     onServed();
-    const turn = decodeTurn(first.turn);
+    const turn = await readTurn(first, engine, exchange, messages);
     const { requestId, late } = first.context;
     const runs = watch(requestId, turn, (difference) => late && tellLate(late.tag, { id: late.id, difference }));
     const request = new ForwardedRequest(exchange, first.context, runs);
@@ -75,6 +77,28 @@ export const serveTurns =
     }
   };
 
+/** Returns the turn with its whole conversation: that of the parked run, or the one that the other gateway sends then. */
+async function readTurn(
+  { turn: encoded, after }: Extract<ToHome, { readonly type: "turn" }>,
+  engine: Pick<Engine, "transcriptOf">,
+  exchange: InternalExchange,
+  messages: AsyncIterator<unknown, void>,
+): Promise<Turn> {
+  const turn = decodeTurn(encoded);
+  if (!after) return turn;
+  const before = engine.transcriptOf(after.runId, turn.principal.id, after.historyKey);
+  if (before) return { ...turn, messages: [...before, ...turn.messages] };
+  await exchange.send([{ type: "unknown" } satisfies FromHome]);
+  const next = (await messages.next()).value as ToHome | undefined;
+  if (next?.type !== "messages") throw new ExcursorError("canceled", "The other gateway gave the request up.");
+  return { ...turn, messages: decodeMessages(next.messages) };
+}
+
+/** A message before its events are encoded. */
+type Outgoing =
+  | Exclude<FromHome, { readonly type: "events" }>
+  | (Extract<FromHome, { readonly type: "events" }> & { readonly events: readonly TurnEvent[] });
+
 /** A forwarded turn, seen as a request by the engine of the home node. */
 class ForwardedRequest {
   readonly context: RequestContext;
@@ -83,8 +107,9 @@ class ForwardedRequest {
   readonly #questions = new Map<number, (answer: ElicitationAnswer) => void>();
   /** Questions of agents that were passed on, by id. */
   readonly #choices = new Map<string, Question>();
-  readonly #outbox: FromHome[] = [];
+  readonly #outbox: Outgoing[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #immediate: NodeJS.Immediate | undefined;
   /** The last frame that was sent; pending while the other gateway reads slowly. */
   #sending: Promise<void> = Promise.resolve();
   #hasBegun = false;
@@ -125,7 +150,7 @@ class ForwardedRequest {
     this.tell({ type: "alive" });
   }
 
-  /** Passes a batch of the answer on. The first goes out at once. Waits while the other gateway reads slowly. */
+  /** Passes a batch of the answer on. The first goes out with this turn of the event loop. Waits while the other gateway reads slowly. */
   async pass(events: readonly TurnEvent[]): Promise<void> {
     for (const event of events) {
       const question = questionIn(event);
@@ -135,13 +160,13 @@ class ForwardedRequest {
     const gathered = last?.type === "events" ? [...last.events, ...events] : events;
     if (last?.type === "events") this.#outbox.pop();
     this.tell({ type: "events", events: gathered, ...(this.#grown && { grown: this.#grown }) });
-    if (!this.#hasBegun) void this.flush();
+    if (!this.#hasBegun) this.#immediate = setImmediate(() => void this.flush());
     this.#hasBegun = true;
     await this.#sending;
   }
 
   /** Sends a message soon, together with others. */
-  tell(message: FromHome): void {
+  tell(message: Outgoing): void {
     this.#outbox.push(message);
     this.#timer ??= setTimeout(() => void this.flush(), GATHER_MS);
   }
@@ -149,9 +174,16 @@ class ForwardedRequest {
   /** Sends what has gathered. A lost connection shows elsewhere. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
+    clearImmediate(this.#immediate);
     this.#timer = undefined;
-    const messages = this.#outbox.splice(0);
-    if (messages.length > 0) this.#sending = this.#exchange.send(messages).catch(() => {});
+    const messages = this.#outbox
+      .splice(0)
+      .map(
+        (message): FromHome =>
+          message.type === "events" ? { ...message, events: encodeEvents(message.events) } : message,
+      );
+    const isLast = messages.some(({ type }) => type === "over" || type === "failed");
+    if (messages.length > 0) this.#sending = this.#exchange.send(messages, isLast).catch(() => {});
     return this.#sending;
   }
 

@@ -1,28 +1,51 @@
 import type { Question } from "../../core/activity.ts";
 import type { RequestContext } from "../../core/driver.ts";
 import type { LossReason } from "../../core/engine/call-log.ts";
+import { trailingResults } from "../../core/engine/parking.ts";
+import { runIdOf } from "../../core/engine/run/call-names.ts";
 import { type ErrorDetails, type ErrorKind, ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import { historyKeys } from "../../core/history/history-key.ts";
 import type { TraceContext } from "../../core/http/trace-context.ts";
 import type { Elicitation, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
 import type { UsageOrigin } from "../../core/run-meter.ts";
-import type { RunPhase } from "../../core/run-observer.ts";
+import type { RunObserver, RunPhase } from "../../core/run-observer.ts";
 import { Secret } from "../../core/secret.ts";
 import type { AssistantMessage, ImagePart, Message, Principal, Turn } from "../../core/turn.ts";
 
 /** What the receiving gateway sends to the run's home node. */
 export type ToHome =
-  | { readonly type: "turn"; readonly turn: EncodedTurn; readonly context: EncodedContext }
+  /** With `after`, the turn has only the messages after that conversation: the home node has it, unless the run is gone. */
+  | {
+      readonly type: "turn";
+      readonly turn: EncodedTurn;
+      readonly after?: Transcript | undefined;
+      readonly context: EncodedContext;
+    }
+  /** The whole conversation. */
+  | { readonly type: "messages"; readonly messages: EncodedTurn["messages"] }
   /** The client is gone, or the answer has reached a limit. */
   | { readonly type: "cancel" }
   | { readonly type: "elicited"; readonly id: number; readonly answer: ElicitationAnswer }
   /** The user has answered a question of an agent, by its id. */
   | { readonly type: "chosen"; readonly id: string; readonly optionId?: string | undefined };
 
+/** The conversation of a parked run up to its calls. */
+interface Transcript {
+  readonly runId: string;
+  readonly historyKey: string;
+}
+
 /** What the home node sends back, in lists. */
 export type FromHome =
+  /** It does not have the conversation, and needs the messages. */
+  | { readonly type: "unknown" }
   /** A batch, and what the run has used so far by estimate. */
-  | { readonly type: "events"; readonly events: readonly TurnEvent[]; readonly grown?: readonly [number, number] }
+  | {
+      readonly type: "events";
+      readonly events: readonly (TurnEvent | Pieces)[];
+      readonly grown?: readonly [number, number];
+    }
   /** `agoMs`: the clocks of two processes do not compare. */
   | { readonly type: "phase"; readonly name: RunPhase; readonly agoMs: number; readonly reason?: LossReason }
   | { readonly type: "used"; readonly usage: Usage; readonly origin: UsageOrigin }
@@ -32,6 +55,33 @@ export type FromHome =
   | { readonly type: "alive" }
   | { readonly type: "failed"; readonly error: EncodedError }
   | { readonly type: "over" };
+
+/** Pieces of text or thinking that follow each other: most of an answer is that, and a list is parsed faster than events. */
+type Pieces =
+  | { readonly type: "texts"; readonly pieces: string[] }
+  | { readonly type: "thinkings"; readonly pieces: string[] };
+
+export function encodeEvents(events: readonly TurnEvent[]): readonly (TurnEvent | Pieces)[] {
+  const encoded: (TurnEvent | Pieces)[] = [];
+  for (const event of events) {
+    if (event.type !== "text" && event.type !== "thinking") {
+      encoded.push(event);
+      continue;
+    }
+    const type = event.type === "text" ? "texts" : "thinkings";
+    const last = encoded.at(-1);
+    if (last?.type === type) last.pieces.push(event.text);
+    else encoded.push({ type, pieces: [event.text] });
+  }
+  return encoded;
+}
+
+export const decodeEvents = (events: readonly (TurnEvent | Pieces)[]): readonly TurnEvent[] =>
+  events.flatMap((event): TurnEvent | readonly TurnEvent[] => {
+    if (event.type === "texts") return event.pieces.map((text) => ({ type: "text", text }));
+    if (event.type === "thinkings") return event.pieces.map((text) => ({ type: "thinking", text }));
+    return event;
+  });
 
 /** What a home node needs of the request beside its turn. */
 export interface EncodedContext extends Pick<RequestContext, "requestId" | "tools" | "hops"> {
@@ -57,9 +107,25 @@ export function encodeTurn(turn: Turn): EncodedTurn {
   return {
     ...turn,
     principal: { ...principal, token: token?.reveal() },
-    messages: turn.messages.map((message) => mapImages(message, encodeImage)),
+    messages: encodeMessages(turn.messages),
   };
 }
+
+/** Returns a turn without the conversation that the home node of its run has. */
+export function shortenTurn(turn: Turn, observer?: RunObserver): { readonly turn: Turn; readonly after?: Transcript } {
+  const results = trailingResults(turn.messages);
+  const runId = runIdOf(results[0]?.callId ?? "");
+  const keys = runId && (observer?.keysOf?.(turn.messages) ?? historyKeys(turn.messages));
+  const historyKey = keys?.[turn.messages.length - results.length];
+  if (runId === undefined || historyKey === undefined) return { turn };
+  return { turn: { ...turn, messages: results }, after: { runId, historyKey } };
+}
+
+export const encodeMessages = (messages: readonly Message[]): readonly unknown[] =>
+  messages.map((message) => mapImages(message, encodeImage));
+
+export const decodeMessages = (messages: readonly unknown[]): readonly Message[] =>
+  messages.map((message) => mapImages(message as Message, decodeImage));
 
 export function decodeTurn(turn: EncodedTurn): Turn {
   const { token, ...principal } = turn.principal;
@@ -67,7 +133,7 @@ export function decodeTurn(turn: EncodedTurn): Turn {
     ...turn,
     maxOutputTokens: turn.maxOutputTokens,
     principal: { ...principal, token: token === undefined ? undefined : new Secret(token) },
-    messages: turn.messages.map((message) => mapImages(message as Message, decodeImage)),
+    messages: decodeMessages(turn.messages),
   };
 }
 

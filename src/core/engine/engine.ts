@@ -14,7 +14,7 @@ import { answerInJson } from "../rules/structured-output.ts";
 import { UsageEstimate } from "../rules/usage-estimate.ts";
 import { samplingNames } from "../sampling.ts";
 import type { SchemaChecker } from "../schema-checker.ts";
-import type { Principal, Turn } from "../turn.ts";
+import type { Message, Principal, Turn } from "../turn.ts";
 import { type Rule, streamAnswer } from "./answer-stream.ts";
 import type { CallLog, HubCallLog } from "./call-log.ts";
 import { ModelDirectory } from "./model-directory.ts";
@@ -48,6 +48,8 @@ export interface Engine {
   stats(): EngineStats;
   /** Lists the runs that wait for tool results, oldest first. */
   parkedRuns(): readonly ParkedRunInfo[];
+  /** Returns the conversation of a parked run up to its calls. Undefined if it is another principal's or has another key. */
+  transcriptOf(runId: string, principalId: string, historyKey: string): readonly Message[] | undefined;
   /** Cancels a parked run; its follow-up is replayed. Returns false if there is none of this id. */
   dropRun(runId: string): boolean;
   /** Treats the parked run of a follow-up that a limit has refused: it waits on, or is cancelled. */
@@ -150,6 +152,7 @@ export function createEngine(options: EngineOptions): Engine {
     listCommands: (model, principal) => models.listCommands(model, principal),
     stats: () => ({ parkedRuns: parking.size, parkedBytes: parking.bytes }),
     parkedRuns: () => parking.list(),
+    transcriptOf: (...given) => parking.transcriptOf(...given),
     dropRun: (runId) => parking.drop(runId),
     refuse: (turn, keepsRun) => parking.refuse(turn, keepsRun),
     stopParking: () => parking.stopParking(),

@@ -41,7 +41,9 @@ interface ParkedRun {
   readonly live: LiveRun;
   readonly principalId: string;
   readonly requestId: string;
-  /** The key of the conversation up to the calls. A follow-up must have exactly this history. */
+  /** The conversation up to the calls. */
+  readonly messages: readonly Message[];
+  /** Its key. A follow-up must have exactly this history. */
   readonly historyKey: string;
   readonly model: string;
   readonly terms: RunTerms;
@@ -130,11 +132,13 @@ export class Parking {
 
   park(live: LiveRun, turn: Turn, answer: AssistantMessage, { requestId, signal }: ParkingRequest): void {
     const { id: runId } = live;
+    const messages = [...turn.messages, answer];
     const parked: ParkedRun = {
       live,
       principalId: turn.principal.id,
       requestId,
-      historyKey: historyKeys([...turn.messages, answer]).at(-1) ?? "",
+      messages,
+      historyKey: historyKeys(messages).at(-1) ?? "",
       model: turn.model.id,
       terms: termsOf(turn),
       calls: toolsByCall([answer]),
@@ -170,10 +174,13 @@ export class Parking {
       const fate = this.#fates.get(runId);
       return { type: "gone", reason: fate?.principalId === principal.id ? fate.reason : "unknown" };
     }
-    const { live, historyKey, calls, terms } = parked;
+    const { live, calls, terms } = parked;
     const isComplete = results.length === calls.size && results.every(({ callId }) => calls.has(callId));
-    const key = historyKeys(messages.slice(0, -results.length)).at(-1);
-    const reason = !isComplete ? "incomplete" : key !== historyKey ? "edited" : whyNot(terms, turn);
+    const reason = !isComplete
+      ? "incomplete"
+      : !hasHistory(parked, messages.slice(0, -results.length))
+        ? "edited"
+        : whyNot(terms, turn);
     if (reason) {
       this.#lose(runId, reason);
       return { type: "gone", reason };
@@ -182,6 +189,12 @@ export class Parking {
     const facts = { requestId, askedIn: parked.requestId, waitedMs: waitedMs(parked) };
     for (const result of results) this.#recordResult("answered", calls, principal, result, facts);
     return { type: "run", live, results: withNews(terms, turn, results) };
+  }
+
+  /** Returns the conversation of a parked run up to its calls, if it has this key. */
+  transcriptOf(runId: string, principalId: string, historyKey: string): readonly Message[] | undefined {
+    const parked = this.#runs.get(runId);
+    return parked?.principalId === principalId && parked.historyKey === historyKey ? parked.messages : undefined;
   }
 
   /** True if a run waits for the results at the end of a turn. */
@@ -315,6 +328,13 @@ export class Parking {
 
 const MAX_FATES = 4096;
 
+/** A follow-up that was forwarded has the very messages of the run, and needs no key. */
+function hasHistory(parked: ParkedRun, messages: readonly Message[]): boolean {
+  const isSame =
+    messages.length === parked.messages.length && messages.every((message, at) => message === parked.messages[at]);
+  return isSame || historyKeys(messages).at(-1) === parked.historyKey;
+}
+
 const weigh = (parked: readonly ParkedRun[]) => ({
   runs: parked.length,
   bytes: parked.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -343,7 +363,8 @@ export const answeredCall = (messages: readonly Message[]): string | undefined =
 const withoutQuestion = (messages: readonly Message[]): readonly Message[] =>
   messages.slice(0, messages.findLastIndex(({ role }) => role !== "user") + 1);
 
-function trailingResults(messages: readonly Message[]): readonly ToolMessage[] {
+/** Returns the results at the end of a conversation. */
+export function trailingResults(messages: readonly Message[]): readonly ToolMessage[] {
   const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
   return messages.slice(start).filter((message) => message.role === "tool");
 }

@@ -5,7 +5,7 @@ import { historyKeys } from "../../core/history/history-key.ts";
 import { addUsage } from "../../core/rules/usage-estimate.ts";
 import type { RunMeter, RunWatch, UsageOrigin } from "../../core/run-meter.ts";
 import type { RunObserver, RunPhase } from "../../core/run-observer.ts";
-import type { Turn } from "../../core/turn.ts";
+import type { Message, Turn } from "../../core/turn.ts";
 import type { Reservation } from "../limits/usage-limits.ts";
 import { spendingOf } from "../store/spending.ts";
 import { conversationId } from "./conversation.ts";
@@ -57,6 +57,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   #reached: Partial<Record<RunPhase, number>> = {};
   #turn: Turn | undefined;
   #answer: TurnContent["answer"];
+  #turnKeys: readonly string[] | undefined;
   #keys: readonly string[] | undefined;
   #served: { readonly model: string; readonly driver: string } | undefined;
   #run: RunFate = { type: "fresh" };
@@ -109,9 +110,15 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     if (!this.#turn || !this.#usage) return undefined;
     if (this.#keys) return this.#keys;
     const { messages } = this.#turn;
-    const isFirst = this.#answer && !messages.some(({ role }) => role === "assistant");
-    this.#keys = historyKeys(isFirst && this.#answer ? [...messages, this.#answer.message] : messages);
+    const isFirst = this.#answer && !messages.some(isAnswer);
+    this.#keys = isFirst && this.#answer ? historyKeys([...messages, this.#answer.message]) : this.keysOf(messages);
     return this.#keys;
+  }
+
+  keysOf(messages: readonly Message[]): readonly string[] {
+    if (messages !== this.#turn?.messages) return historyKeys(messages);
+    this.#turnKeys ??= historyKeys(messages);
+    return this.#turnKeys;
   }
 
   /** The gate has let the request pass. */
@@ -123,7 +130,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   asks(turn: Turn): void {
     this.#askedAt = performance.now();
     this.#turn = turn;
-    if (!this.#parts.keepsAnswer && turn.messages.some(({ role }) => role === "assistant")) return;
+    if (!this.#parts.keepsAnswer && turn.messages.some(isAnswer)) return;
     this.answered = (message, reason) => {
       this.#answer = { message, reason };
     };
@@ -262,6 +269,8 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     const now = performance.now();
     const firstEvent = this.#reached["first-event"];
     const turn = this.#turn;
+    // Without the record, only the beginning of the conversation is needed.
+    const keys = this.#parts.onCorrected && turn?.messages.some(isAnswer) ? undefined : this.historyKeys;
     const { principalId, keyName, client, face, route, status, errorCode } = end;
     return {
       id: this.#id,
@@ -274,7 +283,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
       modelAsked: turn?.model.id,
       modelServed: this.#served?.model,
       driver: this.#served && this.#parts.driverName(this.#served.driver),
-      conversation: turn && conversationId(turn, this.historyKeys),
+      conversation: turn && conversationId(turn, keys),
       status,
       errorCode,
       firstTokenMs: firstEvent === undefined ? undefined : round(firstEvent - this.#start),
@@ -306,5 +315,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     return phases;
   }
 }
+
+const isAnswer = ({ role }: Message): boolean => role === "assistant";
 
 const round = (ms: number): number => Math.round(ms * 10) / 10;

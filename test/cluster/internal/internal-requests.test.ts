@@ -18,6 +18,8 @@ const log = createLog({ level: "silent", redactor: createRedactor(), write: () =
 let listener: InternalListener;
 let received: unknown[];
 let nowMs: number;
+/** Holds the handler `last` after its last message. */
+let untilAsked: PromiseWithResolvers<void>;
 /** How often the clock was read: once for each connection. */
 let looks: number;
 const clients: InternalClient[] = [];
@@ -32,6 +34,7 @@ const address = () => ({ tag: TAG, advertise: `http://127.0.0.1:${listener.port}
 
 beforeEach(async () => {
   received = [];
+  untilAsked = Promise.withResolvers();
   nowMs = 1_000_000;
   looks = 0;
   listener = await listenInternally({
@@ -50,6 +53,12 @@ beforeEach(async () => {
           received.push(message);
           await exchange.send(message);
         }
+      },
+      async last(exchange) {
+        await exchange.send({ n: 1 });
+        await exchange.send({ n: 2 }, true);
+        await expect(exchange.send({ n: 3 })).rejects.toMatchObject({ code: "cluster_connection_lost" });
+        await untilAsked.promise;
       },
     },
   });
@@ -110,6 +119,17 @@ describe("requests between gateways (SEC-49)", () => {
     expect(looks).toBe(2);
     await expect(first.send({ n: 3 })).rejects.toMatchObject({ code: "cluster_connection_lost" });
     expect(received).not.toContainEqual({ n: 3 });
+  });
+
+  it("free the connection with the last message, also if their handler goes on", async () => {
+    const client = clientWith(keys);
+    for (let n = 0; n < 3; n++) {
+      expect(await client.ask(address(), "last", {})).toEqual([{ n: 1 }, { n: 2 }]);
+      expect(await client.ask(address(), "echo", { n })).toEqual([{ n }]);
+    }
+    untilAsked.resolve();
+    expect(await client.ask(address(), "echo", { n: 3 })).toEqual([{ n: 3 }]);
+    expect(looks).toBe(1);
   });
 
   it("break off if there is no such request, and the next one has a connection of its own", async () => {

@@ -43,7 +43,8 @@ it.skipIf(!hasRedis)(
     const run: Engine["run"] = async function* () {
       yield [text("an answer"), done()];
     };
-    const engine = { run, stats: () => ({ parkedRuns: 0 }), stopParking: () => {} } as Partial<Engine> as Engine;
+    const parts = { run, transcriptOf: () => undefined, stats: () => ({ parkedRuns: 0 }), stopParking: () => {} };
+    const engine = parts as Partial<Engine> as Engine;
     const corrections: ((difference: Usage) => void)[] = [];
     const watch: WatchForwarded = (_requestId, _turn, onCorrected) => {
       corrections.push(onCorrected);
