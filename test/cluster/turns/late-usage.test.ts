@@ -43,8 +43,9 @@ it.skipIf(!hasRedis)(
     const run: Engine["run"] = async function* () {
       yield [text("an answer"), done()];
     };
-    const parts = { run, transcriptOf: () => undefined, stats: () => ({ parkedRuns: 0 }), stopParking: () => {} };
-    const engine = parts as Partial<Engine> as Engine;
+    const stats = () => ({ parkedRuns: 0, parkedBytes: 0 });
+    const parts: Partial<Engine> = { run, stats, transcriptOf: () => undefined, stopParking: () => {} };
+    const engine = parts as Engine;
     const corrections: ((difference: Usage) => void)[] = [];
     const watch: WatchForwarded = (_requestId, _turn, onCorrected) => {
       corrections.push(onCorrected);
