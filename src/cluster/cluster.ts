@@ -228,12 +228,13 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
       const left = (runsOver ? within(runsOver, ms) : Promise.resolve()).then(() => membership.leave());
       if (!runsOver) await left;
       prompts.stop();
-      copies.stop();
+      copies.leave();
       await Promise.all([left, listener?.finish(ms, runsOver && { name: "run", until: runsOver })]);
     },
     async close() {
       await membership.leave();
       await listener?.close();
+      copies.stop();
       client.close();
       link.close();
     },

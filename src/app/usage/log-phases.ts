@@ -32,5 +32,6 @@ export function logPhases(engine: Engine, level: Config["logLevel"], log: Log): 
 const withPhase = (observer: RunObserver | undefined, phase: RunObserver["phase"]): RunObserver => ({
   phase,
   served: (model, driver) => observer?.served?.(model, driver),
+  ...(observer?.keysOf && { keysOf: (messages) => observer.keysOf?.(messages) ?? [] }),
   answered: observer?.answered,
 });

@@ -14,8 +14,8 @@ export interface CopyHello {
   readonly scope: string;
 }
 
-/** Changes that wait for a gateway that reads slowly, at most. */
-const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** Changes that wait for a gateway that reads slowly, at most: twice what is remembered, which comes first. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** Changes in one message, at most. */
 const MAX_TOGETHER = 100;

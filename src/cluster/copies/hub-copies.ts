@@ -70,17 +70,21 @@ export class HubCopies {
   /** Begins to remember. `scope` names the backend. */
   open(scope: string): AnswerCopies {
     this.#scope = scope;
-    const withMaker = (kept: KeptAnswer): KeptAnswer => ({ ...kept, isElsewhere: this.#isElsewhere(kept) });
+    const withMaker = (principalId: string, kept: KeptAnswer): KeptAnswer => ({
+      ...kept,
+      isElsewhere: this.#isElsewhere(principalId, kept),
+    });
     return {
       prepare: () => this.#openStreams(),
       tell: (change) => this.#tell({ ...change, by: this.#members.tag }),
       told: async () => void (await Promise.all([...this.#streams.values()].map((one) => one.kept(TELL_MS)))),
-      findAsked: (principalId, askedKey) => this.#recent.askedBy(principalId, askedKey).map(withMaker),
+      findAsked: (principalId, askedKey) =>
+        this.#recent.askedBy(principalId, askedKey).map((kept) => withMaker(principalId, kept)),
       findAnswered: (principalId, histories) => {
         const found = new Map<string, KeptAnswer>();
         for (const history of histories) {
           const kept = this.#recent.answered(principalId, history);
-          if (kept) found.set(history, withMaker(kept));
+          if (kept) found.set(history, withMaker(principalId, kept));
         }
         return found;
       },
@@ -130,10 +134,15 @@ export class HubCopies {
     }
   };
 
-  /** Ends all requests. They would never end by themselves. */
+  /** Ends the streams of the others to this gateway, which is about to stop: they would never end by themselves. */
+  leave(): void {
+    for (const exchange of this.#tellers.keys()) exchange.destroy();
+  }
+
+  /** Tells nothing more. */
   stop(): void {
     this.#isStopped = true;
-    for (const exchange of this.#tellers.keys()) exchange.destroy();
+    this.leave();
     for (const stream of this.#streams.values()) stream.stop();
   }
 
@@ -161,12 +170,15 @@ export class HubCopies {
       });
     }
     for (const tag of this.#failedAt.keys()) if (!keepers.has(tag)) this.#failedAt.delete(tag);
+    // Not otherwise: a gateway that did not answer once is missing for a moment.
+    if (this.#streams.size <= MAX_KEEPERS) return;
+    for (const [tag, stream] of this.#streams) if (!keepers.has(tag)) stream.stop();
   }
 
   /** True if another gateway makes this answer, and is still there. */
-  #isElsewhere(kept: KeptAnswer): boolean {
+  #isElsewhere(principalId: string, kept: KeptAnswer): boolean {
     if (isComplete(kept)) return false;
-    const maker = this.#recent.makerOf(kept.id);
+    const maker = this.#recent.makerOf(principalId, kept.id);
     const isTelling = maker !== undefined && [...this.#tellers.values()].includes(maker);
     return isTelling && this.#members.others.some(({ tag }) => tag === maker);
   }

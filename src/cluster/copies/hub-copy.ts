@@ -14,6 +14,8 @@ export type HubChange = { readonly place: AnswerPlace } & (
 export type HubCopy = HubChange & {
   /** The tag of the gateway that has made the change. */
   readonly by: string;
+  /** Given to a gateway that is told later. */
+  readonly ageMs?: number;
 };
 
 /** About how much memory it needs. */

@@ -23,10 +23,10 @@ interface RecentAnswer {
 
 /** The last answers of the hubs of all gateways, in memory. Bounded in number, bytes and time. */
 export class RecentAnswers {
-  /** By id, the longest unchanged first. */
+  /** By principal and id: clients choose some ids. The longest known come first. */
   readonly #answers = new Map<string, RecentAnswer>();
-  /** The ids of the answers to a request, or with a history. */
-  readonly #ids = new Map<string, Set<string>>();
+  /** The keys of the answers to a request, or with a history. */
+  readonly #named = new Map<string, Set<string>>();
   #bytes = 0;
 
   get size(): number {
@@ -36,12 +36,13 @@ export class RecentAnswers {
   /** `from` is the tag of the gateway that has told it. What the maker has told itself is not replaced by what others tell of it. */
   put(copy: HubCopy, from: string): void {
     const { principalId, id, askedKey } = copy.place;
-    const known = this.#answers.get(id);
+    const key = keyOf(principalId, id);
+    const known = this.#answers.get(key);
     const isFirstHand = from === copy.by;
     if (known ? known.isFirstHand && !isFirstHand : copy.type === "left") return;
     const answer = known ?? { ...NOTHING, changes: new Map<string, HubCopy>(), names: new Set<string>() };
-    this.#find(askedName(principalId, askedKey), id, answer);
-    if (copy.type === "end") this.#find(historyName(principalId, copy.history), id, answer);
+    this.#name(askedName(principalId, askedKey), key, answer);
+    if (copy.type === "end") this.#name(historyName(principalId, copy.history), key, answer);
     const name = copy.type === "round" ? `round ${copy.position}` : copy.type;
     const before = answer.changes.get(name);
     const more = sizeOf(copy) - (before ? sizeOf(before) : 0);
@@ -49,66 +50,71 @@ export class RecentAnswers {
     answer.changes.delete(name);
     answer.changes.set(name, copy);
     answer.bytes += more;
-    answer.maker = copy.type === "left" ? undefined : copy.by;
+    if (copy.type !== "left") answer.maker = copy.by;
+    else if (answer.maker === copy.by) answer.maker = undefined;
     answer.isFirstHand = isFirstHand;
-    answer.changedAt = performance.now();
+    answer.changedAt = Math.max(answer.changedAt, performance.now() - (copy.ageMs ?? 0));
     this.#bytes += more;
-    this.#answers.delete(id);
-    this.#answers.set(id, answer);
+    this.#answers.delete(key);
+    this.#answers.set(key, answer);
     this.#makeRoom();
   }
 
-  /** Returns all changes, those of one answer in their order. */
+  /** Returns all changes with their age, those of one answer in their order. */
   list(): readonly HubCopy[] {
-    this.#makeRoom();
-    return [...this.#answers.values()].flatMap(({ changes }) => [...changes.values()]);
+    return [...this.#answers.values()].filter(isRecent).flatMap(({ changes, changedAt }) => {
+      const ageMs = Math.round(performance.now() - changedAt);
+      return [...changes.values()].map((copy) => ({ ...copy, ageMs }));
+    });
   }
 
   /** Returns the tag of the gateway that makes an answer. */
-  makerOf(id: string): string | undefined {
-    return this.#answers.get(id)?.maker;
+  makerOf(principalId: string, id: string): string | undefined {
+    return this.#answers.get(keyOf(principalId, id))?.maker;
   }
 
   askedBy(principalId: string, askedKey: string): readonly KeptAnswer[] {
-    return this.#named(askedName(principalId, askedKey));
+    return this.#find(askedName(principalId, askedKey));
   }
 
   /** Returns the answer that ends a history. */
   answered(principalId: string, history: string): KeptAnswer | undefined {
-    return this.#named(historyName(principalId, history)).at(-1);
+    return this.#find(historyName(principalId, history)).at(-1);
   }
 
-  #named(name: string): readonly KeptAnswer[] {
-    this.#makeRoom();
-    return [...(this.#ids.get(name) ?? [])].flatMap((id) => {
-      const answer = this.#answers.get(id);
-      return answer ? keptOf(answer) : [];
+  #find(name: string): readonly KeptAnswer[] {
+    return [...(this.#named.get(name) ?? [])].flatMap((key) => {
+      const answer = this.#answers.get(key);
+      return answer && isRecent(answer) ? keptOf(answer) : [];
     });
   }
 
-  #find(name: string, id: string, answer: RecentAnswer): void {
-    const ids = this.#ids.get(name) ?? new Set<string>();
-    this.#ids.set(name, ids.add(id));
+  #name(name: string, key: string, answer: RecentAnswer): void {
+    const keys = this.#named.get(name) ?? new Set<string>();
+    this.#named.set(name, keys.add(key));
     answer.names.add(name);
   }
 
   #makeRoom(): void {
-    const since = performance.now() - RECENT_MS;
-    for (const [id, { names, bytes, changedAt }] of this.#answers) {
+    for (const [key, answer] of this.#answers) {
       const isTooMuch = this.#answers.size > MAX_ANSWERS || this.#bytes > MAX_BYTES;
-      if (!isTooMuch && changedAt >= since) return;
-      this.#answers.delete(id);
-      this.#bytes -= bytes;
-      for (const name of names) {
-        const ids = this.#ids.get(name);
-        ids?.delete(id);
-        if (ids?.size === 0) this.#ids.delete(name);
+      if (!isTooMuch && isRecent(answer)) return;
+      this.#answers.delete(key);
+      this.#bytes -= answer.bytes;
+      for (const name of answer.names) {
+        const keys = this.#named.get(name);
+        keys?.delete(key);
+        if (keys?.size === 0) this.#named.delete(name);
       }
     }
   }
 }
 
-const NOTHING = { bytes: 0, maker: undefined, isFirstHand: false, changedAt: 0 };
+const isRecent = ({ changedAt }: RecentAnswer): boolean => performance.now() - changedAt <= RECENT_MS;
+
+const NOTHING = { bytes: 0, maker: undefined, isFirstHand: false, changedAt: Number.NEGATIVE_INFINITY };
+
+const keyOf = (principalId: string, id: string): string => JSON.stringify([principalId, id]);
 
 const askedName = (principalId: string, askedKey: string): string => JSON.stringify(["asked", principalId, askedKey]);
 const historyName = (principalId: string, history: string): string => JSON.stringify(["end", principalId, history]);

@@ -43,7 +43,11 @@ export class WriteBehind {
 
   constructor(link: RedisLink) {
     this.#link = link;
-    this.#stop = link.onChange((isUp) => isUp && this.#begin());
+    this.#stop = link.onChange((isUp) => {
+      if (!isUp) return;
+      this.#begin();
+      if (this.#waiting.some(({ isUrgent }) => isUrgent)) this.#hurry();
+    });
   }
 
   /** How many writes were dropped since the start. */

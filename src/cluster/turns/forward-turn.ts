@@ -54,9 +54,8 @@ export async function* forwardTurn(
   let notices: readonly TurnEvent[] | undefined = [];
   try {
     while (!isOver) {
-      const frame = await frames.next().catch((error: unknown) => lost(silence.explain(error), notices !== undefined));
+      const frame = await silence.next(frames).catch((error: unknown) => lost(error, notices !== undefined));
       if (frame.done) lost(undefined, notices !== undefined);
-      silence.heard();
       unread.push(...frame.value);
       for (let message = unread.shift(); message; message = unread.shift()) {
         isOver = message.type === "over" || message.type === "failed";
@@ -91,34 +90,42 @@ export async function* forwardTurn(
   }
 }
 
-/** Gives an exchange up whose other side says nothing for too long. One timer for all messages: a new one for each costs more. */
+/**
+ * Reads frames, and gives the exchange up if none comes for too long while one is waited for. One timer for all frames: a new one
+ * for each costs more.
+ */
 class SilenceWatch {
   readonly #ms: number;
   readonly #timer: NodeJS.Timeout;
-  #heard = 0;
+  #waits = 0;
+  #isWaiting = false;
   #isSilent = false;
 
   constructor(ms: number, exchange: InternalExchange) {
     this.#ms = ms;
     this.#timer = setTimeout(() => {
-      const before = this.#heard;
-      // If this thread was late itself, a message may be here already.
+      const wait = this.#waits;
+      // If this thread was late itself, a frame may be here already.
       setImmediate(() => {
-        if (this.#heard > before) return;
+        // A client that reads slowly is not waited for.
+        if (!this.#isWaiting || this.#waits > wait) return;
         this.#isSilent = true;
         exchange.destroy();
       });
     }, ms).unref();
   }
 
-  heard(): void {
-    this.#heard++;
+  async next<T>(frames: AsyncIterator<T, void>): Promise<IteratorResult<T, void>> {
+    this.#waits++;
+    this.#isWaiting = true;
     this.#timer.refresh();
-  }
-
-  /** Returns why the exchange is lost. */
-  explain(error: unknown): unknown {
-    return this.#isSilent ? new Error(`The home node was silent for ${this.#ms} ms.`) : error;
+    try {
+      return await frames.next();
+    } catch (error) {
+      throw this.#isSilent ? new Error(`The home node was silent for ${this.#ms} ms.`) : error;
+    } finally {
+      this.#isWaiting = false;
+    }
   }
 
   stop(): void {

@@ -1,6 +1,6 @@
 import type { RequestContext } from "../../core/driver.ts";
 import type { Engine } from "../../core/engine/engine.ts";
-import { answeredCall } from "../../core/engine/parking.ts";
+import { answeredCall, trailingResults } from "../../core/engine/parking.ts";
 import { tagOf } from "../../core/engine/run/call-names.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { LimitReached } from "../../core/limits/limit-reached.ts";
@@ -99,7 +99,8 @@ async function checkLimits(
   } catch (error) {
     if (error instanceof LimitReached) {
       const { keepsRun } = error;
-      options.client.ask(home, "refuse", { turn: encodeTurn(turn), keepsRun }).catch(() => {});
+      const results = { ...turn, messages: trailingResults(turn.messages) };
+      options.client.ask(home, "refuse", { turn: encodeTurn(results), keepsRun }).catch(() => {});
     }
     throw error;
   }

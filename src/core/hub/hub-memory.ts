@@ -1,4 +1,5 @@
 import { hash, randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { type Awaitable, after } from "../awaitable.ts";
 import { runIdOf } from "../engine/run/call-names.ts";
 import { offeredTools } from "../engine/run-terms.ts";
@@ -17,6 +18,9 @@ import {
 /** How long calls continue after the last request that waits for them is gone, so that a client that retries finds them. */
 const GRACE_MS = 3000;
 
+/** How long it takes until an answer that another node has is asked for again. */
+const PAUSE_MS = 100;
+
 /** How long an interrupted answer is continued when the same request comes again. After that the request is a new one. */
 const RETRY_MS = 15 * 60_000;
 
@@ -33,6 +37,7 @@ type FoundAnswered = ReturnType<HubAnswers["findAnswered"]>;
 export class HubMemory {
   readonly #store: HubAnswers;
   readonly #graceMs: number;
+  /** By principal and id: clients choose some ids. */
   readonly #live = new Map<string, HubAnswer>();
   readonly #followUps = new Map<string, HubAnswer>();
   /** What was read ahead, by the messages of the turn. It is used once. */
@@ -69,18 +74,24 @@ export class HubMemory {
     const askedKey = keyOf(turn);
     const ahead = take(this.#asked, turn.messages);
     if (isFollowUp(turn)) return this.#openFollowUp(principalId, askedKey, signal, ahead);
-    return this.#openQuestion(principalId, askedKey, ahead);
+    return this.#openQuestion(principalId, askedKey, signal, ahead);
   }
 
-  #openQuestion(principalId: string, askedKey: string, ahead?: FoundAsked): Awaitable<HubAnswer> {
+  #openQuestion(
+    principalId: string,
+    askedKey: string,
+    signal: AbortSignal | undefined,
+    ahead?: FoundAsked,
+  ): Awaitable<HubAnswer> {
     return after(ahead ?? this.#store.findAsked(principalId, askedKey), (kept) => {
-      const broken = kept.find((one) => this.#isBroken(one));
+      const broken = kept.find((one) => this.#isBroken(principalId, one));
       if (!broken) return this.#open({ principalId, askedKey, id: randomUUID() }, undefined);
       const place = { principalId, askedKey, id: broken.id };
-      return after(this.#take(place, broken), (isTaken) =>
-        // Another node has it: one that has just taken it, or one that is gone and may have it for some seconds more.
-        isTaken && this.#isBroken(broken) ? this.#open(place, broken) : this.#openQuestion(principalId, askedKey),
-      );
+      return after(this.#take(place, broken), (isTaken) => {
+        if (isTaken && this.#isBroken(principalId, broken)) return this.#open(place, broken);
+        // Another run has it, or another node: also one that is gone, for some seconds more.
+        return pause(PAUSE_MS, undefined, { signal }).then(() => this.#openQuestion(principalId, askedKey, signal));
+      });
     });
   }
 
@@ -98,7 +109,10 @@ export class HubMemory {
       // The same on every node, so that only one of them makes the calls of a round.
       const place = { principalId, askedKey, id: best?.id ?? `follow-up-${askedKey}` };
       return after(this.#take(place, best), (isTaken) => {
-        if (!isTaken) return this.#openFollowUp(principalId, askedKey, signal);
+        if (!isTaken) {
+          const open = () => this.#openFollowUp(principalId, askedKey, signal);
+          return pause(PAUSE_MS, undefined, { signal }).then(open);
+        }
         // The same request may have come again while the store was asked.
         const answer = this.#followUps.get(slot) ?? this.#open(place, best);
         this.#followUps.set(slot, answer);
@@ -115,7 +129,7 @@ export class HubMemory {
     return leases.take({
       place,
       get isHeld() {
-        return live.get(place.id)?.isHeld ?? false;
+        return live.get(slotOf(place.principalId, place.id))?.isHeld ?? false;
       },
     });
   }
@@ -151,24 +165,25 @@ export class HubMemory {
     return new Map(await Promise.all(recalled));
   }
 
-  #isBroken({ id, isSettled, ageMs, isElsewhere }: KeptAnswer): boolean {
-    return !isSettled && !isElsewhere && ageMs < RETRY_MS && !this.#live.get(id)?.isHeld;
+  #isBroken(principalId: string, { id, isSettled, ageMs, isElsewhere }: KeptAnswer): boolean {
+    return !isSettled && !isElsewhere && ageMs < RETRY_MS && !this.#live.get(slotOf(principalId, id))?.isHeld;
   }
 
   #open(place: AnswerPlace, kept: Begun | undefined): HubAnswer {
-    const live = this.#live.get(place.id);
+    const key = slotOf(place.principalId, place.id);
+    const live = this.#live.get(key);
     if (live) return live;
     const slot = slotOf(place.principalId, place.askedKey);
     const answer: HubAnswer = new HubAnswer(place, kept, {
       store: this.#store,
       graceMs: this.#graceMs,
       onUnused: () => {
-        this.#live.delete(place.id);
+        this.#live.delete(key);
         this.#store.leases?.free(place);
         if (this.#followUps.get(slot) === answer) this.#followUps.delete(slot);
       },
     });
-    this.#live.set(place.id, answer);
+    this.#live.set(key, answer);
     return answer;
   }
 }
@@ -192,7 +207,7 @@ const isFollowUp = ({ messages }: Turn): boolean => {
   return latest.some((message) => message.role === "tool" && runIdOf(message.callId) !== undefined);
 };
 
-const slotOf = (principalId: string, askedKey: string): string => JSON.stringify([principalId, askedKey]);
+const slotOf = (principalId: string, name: string): string => JSON.stringify([principalId, name]);
 
 /** The key of a request: its history, model and tools. */
 function keyOf(turn: Turn): string {

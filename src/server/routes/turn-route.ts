@@ -165,6 +165,7 @@ function whenSeated(seat: Promise<unknown>, observer: RunObserver | undefined): 
     async served(model, driver) {
       await Promise.all([seat, observer?.served?.(model, driver)]);
     },
+    ...(observer?.keysOf && { keysOf: (messages) => observer.keysOf?.(messages) ?? [] }),
     answered: observer?.answered && ((...given) => observer.answered?.(...given)),
   };
 }

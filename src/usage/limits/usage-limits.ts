@@ -72,6 +72,8 @@ interface LastKnown {
   readonly spent: number;
   /** What this node has spent since. */
   since: number;
+  /** What this node has spent in all. */
+  own: number;
 }
 
 interface UnderWay {
@@ -172,12 +174,14 @@ export class UsageLimits {
     for (const unit of ["tokens", "dollars"] as const) {
       reserved[unit] = Math.max(reserved[unit] * HEADROOM, lowest(limits, unit) * LEAST_PART);
     }
+    // What is settled from now on may not be in the reply.
+    const before = limits.map((limit) => this.#lastKnown.get(this.#nameOf(limit, entry))?.own ?? 0);
     const verdict = await shared.reserve(request, reserved);
     if (verdict?.type === "held") {
-      for (const [at, limit] of limits.entries()) this.#remember(limit, entry, verdict.spent[at] ?? 0);
+      for (const [at, limit] of limits.entries()) this.#remember(limit, entry, verdict.spent[at] ?? 0, before[at]);
     } else if (verdict) {
       const limit = limits[verdict.claim];
-      if (limit) this.#remember(limit, entry, verdict.spent);
+      if (limit) this.#remember(limit, entry, verdict.spent, before[verdict.claim]);
       throw refuse(verdict);
     } else for (const limit of limits) this.#admitAlone(limit, entry);
     const extendAlone = () => this.#extend(limits, entry, (limit) => this.#restAlone(limit, entry));
@@ -228,17 +232,22 @@ export class UsageLimits {
     return this.#lastKnown.get(this.#nameOf(limit, entry)) ?? this.#remember(limit, entry, this.#stored(limit, entry));
   }
 
-  #remember(limit: UsageLimit, entry: UnderWay, spent: number): LastKnown {
+  /** `before`: what this node had spent in all when it asked. */
+  #remember(limit: UsageLimit, entry: UnderWay, spent: number, before = 0): LastKnown {
     if (this.#lastKnown.size >= MAX_REMEMBERED) this.#lastKnown.clear();
-    const known = { spent, since: 0 };
-    this.#lastKnown.set(this.#nameOf(limit, entry), known);
+    const name = this.#nameOf(limit, entry);
+    const own = this.#lastKnown.get(name)?.own ?? before;
+    const known = { spent, since: Math.max(0, own - before), own };
+    this.#lastKnown.set(name, known);
     return known;
   }
 
   #countAlone(limits: readonly UsageLimit[], request: Asking, spent: Amounts): void {
     for (const limit of limits) {
       const known = this.#lastKnown.get(this.#nameOf(limit, request));
-      if (known) known.since += spent[limit.unit];
+      if (!known) continue;
+      known.since += spent[limit.unit];
+      known.own += spent[limit.unit];
     }
   }
 

@@ -29,6 +29,30 @@ describe("the recent answers of all hubs", () => {
     expect(recent.answered("q", "h")).toBeUndefined();
   });
 
+  it("are kept apart if two principals have the same id, which clients may choose (SEC-32)", () => {
+    const recent = new RecentAnswers();
+    const of = (principalId: string, position: number, by: string): HubCopy => {
+      const copy = round("i", position, `${principalId} ${position}`, by);
+      return { ...copy, place: place("i", "a", principalId) };
+    };
+    for (const position of [0, 1]) recent.put(of("p", position, "aaaa"), "aaaa");
+    recent.put(of("q", 0, "bbbb"), "bbbb");
+    expect(textsOf(recent)).toEqual([[[{ type: "text", text: "p 0" }], [{ type: "text", text: "p 1" }]]]);
+    expect(recent.askedBy("q", "a")).toMatchObject([{ rounds: [{ said: { content: [{ text: "q 0" }] } }] }]);
+    expect([recent.makerOf("p", "i"), recent.makerOf("q", "i")]).toEqual(["aaaa", "bbbb"]);
+  });
+
+  it("are as old for a gateway that is told later", () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const [first, later] = [new RecentAnswers(), new RecentAnswers()];
+    first.put(round("i", 0, "hm"), "aaaa");
+    vi.advanceTimersByTime(14 * 60_000);
+    for (const copy of first.list()) later.put(copy, "bbbb");
+    expect(later.askedBy("p", "a")).toMatchObject([{ ageMs: 14 * 60_000 }]);
+    vi.advanceTimersByTime(60_001);
+    expect(later.askedBy("p", "a")).toEqual([]);
+  });
+
   it("have the last state of each round, and count only with all rounds", () => {
     const recent = new RecentAnswers();
     recent.put(round("i", 1, "second"), "aaaa");
@@ -45,7 +69,7 @@ describe("the recent answers of all hubs", () => {
     recent.put(round("i", 0, "old"), "bbbb");
     expect(textsOf(recent)).toEqual([[[{ type: "text", text: "new" }]]]);
     recent.put(round("i", 0, "continued", "bbbb"), "bbbb");
-    expect(recent.makerOf("i")).toBe("bbbb");
+    expect(recent.makerOf("p", "i")).toBe("bbbb");
   });
 
   it("have no maker once it has left them", () => {
@@ -53,9 +77,11 @@ describe("the recent answers of all hubs", () => {
     recent.put({ type: "left", place: place("unknown"), by: "aaaa" }, "aaaa");
     expect(recent.size).toBe(0);
     recent.put(round("i", 0, "hm"), "aaaa");
-    expect(recent.makerOf("i")).toBe("aaaa");
+    expect(recent.makerOf("p", "i")).toBe("aaaa");
+    recent.put({ type: "left", place: place("i"), by: "bbbb" }, "bbbb");
+    expect(recent.makerOf("p", "i")).toBe("aaaa");
     recent.put({ type: "left", place: place("i"), by: "aaaa" }, "aaaa");
-    expect(recent.makerOf("i")).toBeUndefined();
+    expect(recent.makerOf("p", "i")).toBeUndefined();
   });
 
   it("are bounded in number, bytes and time (SEC-36)", () => {

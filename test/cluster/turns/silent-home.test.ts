@@ -45,6 +45,22 @@ describe("a home node that falls silent", () => {
     await expect(answer.next()).rejects.toBeInstanceOf(NotForwarded);
   });
 
+  it("only counts while something is waited for: a slow client loses no answer", async () => {
+    const released = Promise.withResolvers<void>();
+    const { client, home } = await openHome(async (exchange) => {
+      await exchange.send([{ type: "events", events: [text("some")] }]);
+      await released.promise;
+      await exchange.send([{ type: "events", events: [text(" more"), done()] }, { type: "over" }], true);
+    });
+    const answer = forwardTurn(client, home, aTurn(), context, { silenceMs: SILENCE_MS });
+    expect((await answer.next()).value).toEqual([text("some")]);
+    // Longer than a home node may be silent.
+    await new Promise((resolve) => setTimeout(resolve, 4 * SILENCE_MS));
+    released.resolve();
+    expect((await answer.next()).value).toEqual([text(" more"), done()]);
+    expect((await answer.next()).done).toBe(true);
+  });
+
   it("after the first event: the answer ends with an error", async () => {
     const { client, home } = await openHome(async (exchange) => {
       await exchange.send([{ type: "events", events: [text("some")] }]);

@@ -66,14 +66,15 @@ export class HubLeases {
     return taken === 1;
   }
 
-  /** Gives a lease back after everything that was written before. */
-  free(key: string): void {
-    if (!this.forget(key)) return;
+  /** Gives a lease back after everything that was written before. Returns false if there was none. */
+  free(key: string): boolean {
+    if (!this.forget(key)) return false;
     this.#writes.add({
       prepare: Promise.resolve(),
       bytes: key.length,
       write: (client) => FREE.run(client, [key], [this.node]),
     });
+    return true;
   }
 
   /** No longer renews a lease. Returns whether it was renewed before. */

@@ -251,8 +251,7 @@ export function createSharedHubAnswers(
         return "ours";
       },
       free(place) {
-        copies.tell({ type: "left", place });
-        leases.free(leaseKey(place));
+        if (leases.free(leaseKey(place))) copies.tell({ type: "left", place });
       },
     },
     async findAsked(principalId, asked, untilFree) {
