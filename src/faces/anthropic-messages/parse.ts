@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { OutputFormat, Turn } from "../../core/turn.ts";
+import { checkForm } from "../shared/errors/check-form.ts";
 import { invalid } from "../shared/errors/invalid.ts";
 import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
@@ -21,7 +22,7 @@ export function readRequest<T extends CountRequest>(schema: z.ZodType<T>, body: 
     checkCount("tools", fields["tools"], limits.maxTools);
     refuseThread(fields["thread"]);
   }
-  const result = schema.safeParse(body);
+  const result = checkForm(schema, body);
   if (!result.success) throw invalidRequest(result.error, body);
   const images = countImages(result.data.messages);
   if (images > limits.maxImages)

@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../core/json/is-json-object.ts";
 import type { OutputFormat, Turn } from "../../core/turn.ts";
 import { effortOfBudget } from "../shared/effort-of-budget.ts";
+import { checkForm } from "../shared/errors/check-form.ts";
 import { invalid } from "../shared/errors/invalid.ts";
 import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
@@ -24,7 +25,7 @@ export function readRequest(given: unknown, limits: RequestLimits): ReadRequest 
   checkCounts(given, limits);
   const body = inCamelCase(given);
   if (isJsonObject(body)) refuseUnsupported(body);
-  const { data: request, error } = generateRequest.safeParse(body);
+  const { data: request, error } = checkForm(generateRequest, body);
   if (error) throw invalidRequest(error, body);
   const declared = (request.tools ?? []).reduce((sum, tool) => sum + (tool.functionDeclarations?.length ?? 0), 0);
   if (declared > limits.maxTools) throw invalid("tools", `expected at most ${limits.maxTools}, got ${declared}`);

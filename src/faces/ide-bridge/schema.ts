@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isAgentModel, agentModel as modelOfAgent, readAgentModel } from "../../core/models/agent-models.ts";
+import { checkForm } from "../shared/errors/check-form.ts";
 import { invalidRequest } from "../shared/errors/schema-issue.ts";
 
 const id = z.string().min(1).max(256);
@@ -83,7 +84,7 @@ export const logSchema = z.object({
 });
 
 export function readBody<T>(schema: z.ZodType<T>, body: unknown): T {
-  const { data, error } = schema.safeParse(body);
+  const { data, error } = checkForm(schema, body);
   if (error) throw invalidRequest(error, body);
   return data as T;
 }

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { isJsonObject } from "../../core/json/is-json-object.ts";
 import type { Thoughts } from "../../core/thinking/thoughts.ts";
 import type { ImagePart, OutputFormat, ToolDefinition, Turn } from "../../core/turn.ts";
+import { checkForm } from "../shared/errors/check-form.ts";
 import { invalid } from "../shared/errors/invalid.ts";
 import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
@@ -35,7 +36,7 @@ export function readRequest<T extends ChatRequest | GenerateRequest>(
     checkCount("tools", body["tools"], limits.maxTools);
     refuseUnsupported(body);
   }
-  const result = schema.safeParse(body);
+  const result = checkForm(schema, body);
   if (!result.success) throw invalidRequest(result.error, body);
   const images = countImages(result.data);
   if (images > limits.maxImages) throw invalid("images", `expected at most ${limits.maxImages}, got ${images}`);

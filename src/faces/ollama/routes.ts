@@ -1,3 +1,4 @@
+import { checkForm } from "../shared/errors/check-form.ts";
 import { invalid } from "../shared/errors/invalid.ts";
 import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { CallRoute, FaceContext, FaceRoute } from "../shared/face-module.ts";
@@ -54,7 +55,7 @@ const constant = (path: string, body: Readonly<Record<string, string | readonly 
 });
 
 function shownModel(body: unknown): string {
-  const { data, error } = showRequest.safeParse(body);
+  const { data, error } = checkForm(showRequest, body);
   if (error) throw invalidRequest(error, body);
   const name = data.model || data.name;
   if (!name) throw invalid("model", "expected a name");

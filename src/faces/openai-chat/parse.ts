@@ -1,4 +1,5 @@
 import type { JsonObject, OutputFormat, Turn } from "../../core/turn.ts";
+import { checkForm } from "../shared/errors/check-form.ts";
 import { invalid } from "../shared/errors/invalid.ts";
 import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
@@ -23,7 +24,7 @@ export function readRequest(given: unknown, limits: RequestLimits): ReadRequest 
   const { body, customTools } = normalise(given);
   checkCounts(body, limits);
   if (typeof body === "object" && body !== null) refuseUnsupported(body as Readonly<Record<string, unknown>>);
-  const result = chatRequest.safeParse(body);
+  const result = checkForm(chatRequest, body);
   if (!result.success) throw invalidRequest(result.error, body);
   const images = countImages(result.data.messages);
   if (images > limits.maxImages)

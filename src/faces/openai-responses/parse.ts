@@ -1,4 +1,5 @@
 import type { OutputFormat, Turn } from "../../core/turn.ts";
+import { checkForm } from "../shared/errors/check-form.ts";
 import { invalid } from "../shared/errors/invalid.ts";
 import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
@@ -19,7 +20,7 @@ export function readRequest(body: unknown, limits: RequestLimits): ResponsesRequ
     checkCount("tools", fields["tools"], limits.maxTools);
     refuseUnsupported(fields);
   }
-  const result = responsesRequest.safeParse(body);
+  const result = checkForm(responsesRequest, body);
   if (!result.success) throw invalidRequest(result.error, body);
   return result.data;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, ToolDefinition, Turn } from "../../../core/turn.ts";
+import { checkForm } from "../../shared/errors/check-form.ts";
 import { invalid } from "../../shared/errors/invalid.ts";
 import { toolParameters } from "../../shared/tools/tool-definition.ts";
 import type { GenerateRequest } from "../schema.ts";
@@ -25,7 +26,7 @@ export function readTools({ tools: given, toolConfig }: GenerateRequest): Pick<T
 }
 
 function checkParameters(schema: JsonObject, field: string): void {
-  const [issue] = toolParameters.safeParse(schema).error?.issues ?? [];
+  const [issue] = checkForm(toolParameters, schema).error?.issues ?? [];
   if (issue) throw invalid([field, ...issue.path.map(String)].join("."), issue.message);
 }
 
