@@ -3,11 +3,12 @@ import { chownSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { canRunAs } from "../support/other-user.ts";
 
 /** A user who is in no list, as in a container that runs as any user. */
 const STRANGER = 54_321;
 
-it.skipIf(process.getuid?.() !== 0)(
+it.skipIf(!canRunAs(STRANGER))(
   "a user without a home folder needs EXCURSOR_HOME, and no more",
   () => {
     const folder = mkdtempSync(join(tmpdir(), "excursor-stranger-"));

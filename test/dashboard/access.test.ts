@@ -3,7 +3,11 @@ import { request } from "node:http";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { addKey } from "../../src/server/gate/keys/gateway-keys.ts";
+import { canRunAs } from "../support/other-user.ts";
 import { openDashboard } from "./support/open-dashboard.ts";
+
+/** Another user of this machine. */
+const STRANGER = 65_533;
 
 const codeOf = async (response: Response): Promise<string> => {
   const { error } = (await response.json()) as { error: { code: string } };
@@ -85,9 +89,7 @@ describe("the dashboard's door (SEC-46, SEC-47)", () => {
     expect(await rawStatus(`${url}/ui/api/session`, other, "DELETE")).toBe(403);
   });
 
-  // Only root can start a program as another user, and only Linux tells the user of a connection.
-  const canBeOther = process.platform === "linux" && process.getuid?.() === 0;
-  it.skipIf(!canBeOther).each(["127.0.0.1", "::1"])(
+  it.skipIf(!canRunAs(STRANGER)).each(["127.0.0.1", "::1"])(
     "refuses other users of this machine, at %s (SEC-45)",
     async (host) => {
       const { url, cookie, get } = await openDashboard({ host });
@@ -95,8 +97,8 @@ describe("the dashboard's door (SEC-46, SEC-47)", () => {
       const program = `fetch(${JSON.stringify(`${url}/ui/api/session`)}, { headers: { cookie: ${JSON.stringify(cookie)} } })
       .then(async (reply) => process.stdout.write(reply.status + " " + (await reply.json()).error.code))`;
       const { stdout } = await promisify(execFile)(process.execPath, ["-e", program], {
-        uid: 65_533,
-        gid: 65_533,
+        uid: STRANGER,
+        gid: STRANGER,
         cwd: "/",
       });
       expect(stdout).toBe("403 other_user");
