@@ -158,7 +158,9 @@ describe.skipIf(!hasBalancer)(`${TASKS} tasks of ${TOOLS} tools at once, over th
     const stage = await setUp(USUAL_MS);
     const trouble = () => makeTrouble(stage.cluster, troubles, SEED);
     const figures = await play("kills and no Redis", stage, { trouble, maxToolMs: 2000 });
-    expect(figures).toMatchObject({ ...NOTHING_WRONG, hubDoubled: 0 });
+    expect(figures).toMatchObject(NOTHING_WRONG);
+    // A gateway may die before any other one knows of its call: docs/scaling.md.
+    expect(figures.hubDoubled).toBeLessThanOrEqual(troubles.kills);
     expect(figures.hubMissing).toBeLessThanOrEqual(figures.sentAgain);
     expectHits(figures, troubles);
   });
