@@ -24,7 +24,8 @@ interface Sample {
 
 /**
  * Measures follow-ups that reach the home node of their run against those that reach another gateway and are forwarded, and
- * against those that reach it through the smallest relay, which is what any such hop costs on this machine; and short requests to a gateway alone against those to a cluster of three. Needs `redis-server`.
+ * against those that reach it through the smallest relay, which is what any such hop costs on this machine. Measures short
+ * requests to a gateway alone against those to a cluster of three. Needs `redis-server`.
  */
 export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
   const redis = await startRedis();

@@ -5,7 +5,7 @@ import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { within } from "../core/within.ts";
 import type { Log } from "../observe/log.ts";
-import { KEEP_COPIES } from "./copies/copy-stream.ts";
+import { SEND_COPIES } from "./copies/copy-stream.ts";
 import { HubCopies, WANT_COPIES } from "./copies/hub-copies.ts";
 import { ClusterKeys } from "./internal/cluster-keys.ts";
 import { InternalClient } from "./internal/internal-client.ts";
@@ -69,7 +69,7 @@ export interface Cluster {
   readonly prompts: ClusterPrompts;
   /** Runs whose requests reach different gateways. */
   readonly runs: ClusterRuns;
-  /** What the hubs of all gateways do. */
+  /** Hub answers of all gateways, in memory. */
   readonly copies: HubCopies;
   /** Begins to take part. Returns the engine that forwards turns. Throws if this gateway cannot be reached by others. */
   join(options: JoinOptions): Promise<Engine>;
@@ -168,7 +168,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         handlers: {
           ping: async (exchange) => exchange.send({ tag: membership.tag }),
           run: runs.handler,
-          [KEEP_COPIES]: copies.handler,
+          [SEND_COPIES]: copies.handler,
           [WANT_COPIES]: copies.wantHandler,
           turn: (...given) => link.serveRequest(() => serveTurn(...given)),
           answer: questions.handler,

@@ -138,11 +138,11 @@ export interface RedisNodes extends Nodes {
   open(): Promise<NodeStores & { readonly link: RedisLink }>;
 }
 
-/** Of a gateway that tells no other one. */
+/** Copies of a gateway that sends none. */
 export const NO_COPIES: AnswerCopies = {
   prepare: () => {},
-  tell: () => {},
-  told: async () => {},
+  send: () => {},
+  acknowledged: async () => {},
   findAsked: () => [],
   findAnswered: () => new Map(),
 };

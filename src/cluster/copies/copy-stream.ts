@@ -3,24 +3,24 @@ import type { InternalAddress, InternalClient } from "../internal/internal-clien
 import { connectionLost, type InternalExchange } from "../internal/internal-exchange.ts";
 import { type HubCopy, sizeOf } from "./hub-copy.ts";
 
-/** The name of the request. After its first message come lists of {@link HubCopy}. The replies say how many copies are kept. */
-export const KEEP_COPIES = "copies";
+/** The name of the request. After the first message come lists of {@link HubCopy}. Replies acknowledge how many have arrived. */
+export const SEND_COPIES = "copies";
 
 /** The first message. */
 export interface CopyHello {
-  /** The tag of the gateway that tells. */
+  /** The tag of the gateway that sends. */
   readonly from: string;
-  /** The backend: answers of another one mean nothing. */
+  /** Names the backend. Copies of another backend are ignored. */
   readonly scope: string;
 }
 
-/** Changes that wait for a gateway that reads slowly, at most: twice what is remembered, which comes first. */
+/** The most that waits for a gateway that reads slowly: twice what `RecentAnswers` holds, which is sent first. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** Changes in one message, at most. */
 const MAX_TOGETHER = 100;
 
-/** Tells one other gateway what the hub does, in order. */
+/** Sends changes of hub answers to one other gateway, in order. */
 export class CopyStream {
   readonly #client: InternalClient;
   readonly #node: InternalAddress;
@@ -28,8 +28,8 @@ export class CopyStream {
   readonly #waiting: HubCopy[] = [];
   #waitingBytes = 0;
   #exchange: InternalExchange | undefined;
-  #told = 0;
-  #kept = 0;
+  #sent = 0;
+  #acknowledged = 0;
   #isLate = false;
   #isStopped = false;
   #changed = Promise.withResolvers<void>();
@@ -40,8 +40,8 @@ export class CopyStream {
     this.#hello = hello;
   }
 
-  tell(copy: HubCopy): void {
-    this.#told++;
+  send(copy: HubCopy): void {
+    this.#sent++;
     this.#waiting.push(copy);
     this.#waitingBytes += sizeOf(copy);
     if (this.#waitingBytes > MAX_WAITING_BYTES) this.stop();
@@ -51,28 +51,28 @@ export class CopyStream {
   /** Sends until {@link stop}, or until the other gateway is lost. Never rejects. */
   async run(): Promise<void> {
     try {
-      this.#exchange = await this.#client.open(this.#node, KEEP_COPIES, this.#hello);
+      this.#exchange = await this.#client.open(this.#node, SEND_COPIES, this.#hello);
       const lost = this.#readReplies(this.#exchange);
       lost.catch(() => {});
-      await Promise.race([lost, this.#send(this.#exchange)]);
+      await Promise.race([lost, this.#sendAll(this.#exchange)]);
     } catch {
-      // It is told anew when it can be reached.
+      // The gateway is lost. The next change opens another stream.
     } finally {
       this.stop();
     }
   }
 
   /**
-   * Resolves when the other gateway has everything that was told before, or is lost. Once it has needed longer than `ms`, it is
-   * not waited for until it has caught up.
+   * Resolves when the other gateway has acknowledged everything sent so far, or is lost. If that takes longer than `ms`, later
+   * calls resolve at once until it has caught up.
    */
-  async kept(ms: number): Promise<void> {
+  async acknowledged(ms: number): Promise<void> {
     if (this.#isLate) return;
-    const target = this.#told;
-    const kept = async () => {
-      while (this.#kept < target && !this.#isStopped) await this.#changed.promise;
+    const target = this.#sent;
+    const arrived = async () => {
+      while (this.#acknowledged < target && !this.#isStopped) await this.#changed.promise;
     };
-    await within(kept(), ms, () => {
+    await within(arrived(), ms, () => {
       this.#isLate = true;
     });
   }
@@ -84,7 +84,7 @@ export class CopyStream {
     this.#notify();
   }
 
-  async #send(exchange: InternalExchange): Promise<void> {
+  async #sendAll(exchange: InternalExchange): Promise<void> {
     while (!this.#isStopped) {
       const copies = this.#waiting.splice(0, MAX_TOGETHER);
       for (const copy of copies) this.#waitingBytes -= sizeOf(copy);
@@ -94,9 +94,9 @@ export class CopyStream {
   }
 
   async #readReplies(exchange: InternalExchange): Promise<void> {
-    for await (const kept of exchange.messages()) {
-      this.#kept = Number(kept);
-      this.#isLate &&= this.#kept < this.#told;
+    for await (const count of exchange.messages()) {
+      this.#acknowledged = Number(count);
+      this.#isLate &&= this.#acknowledged < this.#sent;
       this.#notify();
     }
     throw connectionLost();

@@ -9,45 +9,46 @@ import { type CopyHello, CopyStream } from "./copy-stream.ts";
 import type { HubChange, HubCopy } from "./hub-copy.ts";
 import { RecentAnswers } from "./recent-answers.ts";
 
-/** How many other gateways have a copy. In a larger cluster each tells the next ones by name. */
-const MAX_KEEPERS = 8;
+/** How many other gateways get a copy. In a larger cluster these are the next ones by name. */
+const MAX_RECEIVERS = 8;
 
-/** How long a call waits until the others know of it. A gateway that needs longer is not waited for until it has caught up. */
-const TELL_MS = 1000;
+/** How long a hub call waits until the other gateways have acknowledged it. */
+const ACKNOWLEDGE_MS = 1000;
 
-/** How long a gateway that could not be told is left alone. */
+/** The pause before the next attempt to reach a gateway whose stream was lost. */
 const PAUSE_MS = 250;
 
-/** How long the start waits to be told what has happened before. */
+/** How long the start waits for the recent answers of the other gateways. */
 const START_MS = 2000;
 
-/** The name of the request of a gateway that has joined. */
+/** The name of the request by which a gateway that has joined asks for recent answers. */
 export const WANT_COPIES = "want-copies";
 
-/** Its message. */
+/** The message of {@link WANT_COPIES}. */
 interface Wanted {
+  /** The gateway that asks. */
   readonly by: NodeRecord;
 }
 
 /** What the store of the hub's answers needs. */
 export interface AnswerCopies {
-  /** A change may follow soon. */
+  /** Connects to the other gateways, since a change may follow soon. */
   prepare(): void;
-  /** Tells the other gateways. */
-  tell(change: HubChange): void;
-  /** Resolves when the others have all changes so far; at most after {@link TELL_MS}. */
-  told(): Promise<void>;
-  /** Returns answers to a request on all gateways, as far as this one was told. */
+  /** Sends a change to the other gateways. */
+  send(change: HubChange): void;
+  /** Resolves when the other gateways have all changes so far; at most after {@link ACKNOWLEDGE_MS}. */
+  acknowledged(): Promise<void>;
+  /** Returns the answers to a request that this gateway knows, its own and those of others. */
   findAsked(principalId: string, askedKey: string): readonly KeptAnswer[];
-  /** Returns answers that end these histories. */
+  /** Returns the answers that end these histories, by history key. */
   findAnswered(principalId: string, histories: readonly string[]): ReadonlyMap<string, KeptAnswer>;
 }
 
 type Members = Pick<Membership, "name" | "tag" | "others" | "introduce" | "meet">;
 
 /**
- * Tells the other gateways what this one's hub does, and remembers what theirs do. So no call is made twice if a gateway dies
- * while Redis is away or late, or has lost what it knew.
+ * Sends each change of a hub answer to other gateways, and remembers the changes that they send. So another gateway can continue
+ * an answer without making its calls again if the maker dies while Redis is away or late, or has lost its data.
  */
 export class HubCopies {
   readonly #members: Members;
@@ -55,10 +56,10 @@ export class HubCopies {
   readonly #recent = new RecentAnswers();
   /** By the tag of the other gateway. */
   readonly #streams = new Map<string, CopyStream>();
-  /** When a gateway could not be told, by its tag. */
+  /** When the stream to a gateway was lost, by its tag. */
   readonly #failedAt = new Map<string, number>();
-  /** The requests of gateways that tell this one, with their tags. A gateway that dies loses its request at once. */
-  readonly #tellers = new Map<InternalExchange, string>();
+  /** The streams of other gateways to this one, with their tags. The stream of a gateway that dies ends at once. */
+  readonly #senders = new Map<InternalExchange, string>();
   #scope = "";
   #isStopped = false;
 
@@ -67,7 +68,7 @@ export class HubCopies {
     this.#client = client;
   }
 
-  /** Begins to remember. `scope` names the backend. */
+  /** Begins to send and remember changes. `scope` names the backend. */
   open(scope: string): AnswerCopies {
     this.#scope = scope;
     const withMaker = (principalId: string, kept: KeptAnswer): KeptAnswer => ({
@@ -76,8 +77,10 @@ export class HubCopies {
     });
     return {
       prepare: () => this.#openStreams(),
-      tell: (change) => this.#tell({ ...change, by: this.#members.tag }),
-      told: async () => void (await Promise.all([...this.#streams.values()].map((one) => one.kept(TELL_MS)))),
+      send: (change) => this.#send({ ...change, by: this.#members.tag }),
+      acknowledged: async () => {
+        await Promise.all([...this.#streams.values()].map((stream) => stream.acknowledged(ACKNOWLEDGE_MS)));
+      },
       findAsked: (principalId, askedKey) =>
         this.#recent.askedBy(principalId, askedKey).map((kept) => withMaker(principalId, kept)),
       findAnswered: (principalId, histories) => {
@@ -91,36 +94,36 @@ export class HubCopies {
     };
   }
 
-  /** Asks the other gateways what has happened before this one has joined. Resolves when it is told, at most after some time. */
+  /** Asks the other gateways for their recent answers. Resolves when they have arrived, at most after {@link START_MS}. */
   async collect(): Promise<void> {
     const wanted: Wanted = { by: this.#members.introduce() };
     const asked = this.#members.others.map((node) => this.#client.ask(node, WANT_COPIES, wanted));
     await within(Promise.allSettled(asked), START_MS);
   }
 
-  /** Begins to tell gateways that have joined. */
+  /** Sends the recent answers to gateways that have joined. */
   welcome(): void {
     if (this.#recent.size > 0) this.#openStreams();
   }
 
-  /** Tells a gateway that has joined what has happened before. */
+  /** Sends the recent answers to the gateway that asks, and replies when they have arrived. */
   readonly wantHandler: InternalHandler = async (exchange) => {
     for await (const message of exchange.messages()) {
       const { by } = message as Wanted;
       // Its first heartbeat may not have been seen yet.
       this.#members.meet(by);
       this.welcome();
-      await this.#streams.get(by.tag)?.kept(START_MS);
+      await this.#streams.get(by.tag)?.acknowledged(START_MS);
       await exchange.send({});
     }
   };
 
-  /** Remembers what another gateway tells, also what it has sent before it died. */
+  /** Remembers the changes that another gateway sends, also those that it sent just before it died. */
   readonly handler: InternalHandler = async (exchange) => {
     if (this.#isStopped) return;
     const messages = exchange.messages();
     const { from, scope } = (await messages.next()).value as CopyHello;
-    this.#tellers.set(exchange, from);
+    this.#senders.set(exchange, from);
     try {
       let count = 0;
       for await (const message of messages) {
@@ -130,64 +133,64 @@ export class HubCopies {
         if (!exchange.hasUnread) exchange.send(count).catch(() => {});
       }
     } finally {
-      this.#tellers.delete(exchange);
+      this.#senders.delete(exchange);
     }
   };
 
-  /** Ends the streams of the others to this gateway, which is about to stop: they would never end by themselves. */
+  /** Ends the streams to this gateway, which is about to stop: they would never end by themselves. */
   leave(): void {
-    for (const exchange of this.#tellers.keys()) exchange.destroy();
+    for (const exchange of this.#senders.keys()) exchange.destroy();
   }
 
-  /** Tells nothing more. */
+  /** Ends all streams. */
   stop(): void {
     this.#isStopped = true;
     this.leave();
     for (const stream of this.#streams.values()) stream.stop();
   }
 
-  #tell(copy: HubCopy): void {
+  #send(copy: HubCopy): void {
     this.#recent.put(copy, this.#members.tag);
-    // A stream that is opened now begins with all that is recent.
-    for (const stream of this.#streams.values()) stream.tell(copy);
+    // A stream that is opened now begins with all recent answers, this change included.
+    for (const stream of this.#streams.values()) stream.send(copy);
     this.#openStreams();
   }
 
-  /** A stream lasts until its gateway is lost or ends it. */
+  /** Opens a stream to each receiver that has none. It lasts until its gateway is lost or ends it. */
   #openStreams(): void {
     if (this.#isStopped) return;
-    const keepers = new Map(this.#keepers().map((node) => [node.tag, node]));
-    for (const [tag, node] of keepers) {
+    const receivers = new Map(this.#receivers().map((node) => [node.tag, node]));
+    for (const [tag, node] of receivers) {
       if (this.#streams.has(tag) || performance.now() - (this.#failedAt.get(tag) ?? -PAUSE_MS) < PAUSE_MS) continue;
       this.#failedAt.delete(tag);
       const stream = new CopyStream(this.#client, node, { from: this.#members.tag, scope: this.#scope });
       this.#streams.set(tag, stream);
-      // Those of other gateways, too: they may be gone.
-      for (const copy of this.#recent.list()) stream.tell(copy);
+      // Answers of other gateways are sent, too: their makers may be gone.
+      for (const copy of this.#recent.list()) stream.send(copy);
       void stream.run().then(() => {
         this.#streams.delete(tag);
         this.#failedAt.set(tag, performance.now());
       });
     }
-    for (const tag of this.#failedAt.keys()) if (!keepers.has(tag)) this.#failedAt.delete(tag);
-    // Not otherwise: a gateway that did not answer once is missing for a moment.
-    if (this.#streams.size <= MAX_KEEPERS) return;
-    for (const [tag, stream] of this.#streams) if (!keepers.has(tag)) stream.stop();
+    for (const tag of this.#failedAt.keys()) if (!receivers.has(tag)) this.#failedAt.delete(tag);
+    // A receiver that failed to answer once is missing from the list for a moment, so its stream is ended only if there are too many.
+    if (this.#streams.size <= MAX_RECEIVERS) return;
+    for (const [tag, stream] of this.#streams) if (!receivers.has(tag)) stream.stop();
   }
 
   /** True if another gateway makes this answer, and is still there. */
   #isElsewhere(principalId: string, kept: KeptAnswer): boolean {
     if (isComplete(kept)) return false;
     const maker = this.#recent.makerOf(principalId, kept.id);
-    const isTelling = maker !== undefined && [...this.#tellers.values()].includes(maker);
-    return isTelling && this.#members.others.some(({ tag }) => tag === maker);
+    const isSending = maker !== undefined && [...this.#senders.values()].includes(maker);
+    return isSending && this.#members.others.some(({ tag }) => tag === maker);
   }
 
-  /** The gateways that come next by name. */
-  #keepers(): readonly NodeRecord[] {
+  /** Returns the gateways that come next by name. */
+  #receivers(): readonly NodeRecord[] {
     const { name, others } = this.#members;
     const ready = others.filter(({ isDraining }) => !isDraining).sort((a, b) => (a.name < b.name ? -1 : 1));
     const next = ready.filter((node) => node.name > name);
-    return [...next, ...ready.filter((node) => node.name < name)].slice(0, MAX_KEEPERS);
+    return [...next, ...ready.filter((node) => node.name < name)].slice(0, MAX_RECEIVERS);
   }
 }

@@ -10,15 +10,15 @@ export type HubChange = { readonly place: AnswerPlace } & (
   | { readonly type: "left" }
 );
 
-/** The same, as gateways tell it to others. */
+/** A change as one gateway sends it to another. */
 export type HubCopy = HubChange & {
   /** The tag of the gateway that has made the change. */
   readonly by: string;
-  /** Given to a gateway that is told later. */
+  /** How old the change is, for a gateway that has joined later. */
   readonly ageMs?: number;
 };
 
-/** About how much memory it needs. */
+/** Estimates the memory of a change. */
 export function sizeOf(copy: HubCopy): number {
   const { principalId, id, askedKey } = copy.place;
   const text = copy.type === "round" ? copy.round : copy.type === "end" ? copy.end.text : "";

@@ -8,24 +8,25 @@ const RECENT_MS = 15 * 60_000;
 const MAX_ANSWERS = 5000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** What one answer has: the last change of each kind. */
+/** One answer, as its changes. */
 interface RecentAnswer {
+  /** The last change of each kind: each round, the end. */
   readonly changes: Map<string, HubCopy>;
-  /** Where it is found. */
+  /** The names under which it is found. */
   readonly names: Set<string>;
   bytes: number;
-  /** The tag of the gateway that makes it. Undefined if none does. */
+  /** The tag of the gateway that is making it. Undefined if none is. */
   maker: string | undefined;
-  /** That gateway has told it itself. */
+  /** True if the last change came from the gateway that made it, and not through another one. */
   isFirstHand: boolean;
   changedAt: number;
 }
 
 /** The last answers of the hubs of all gateways, in memory. Bounded in number, bytes and time. */
 export class RecentAnswers {
-  /** By principal and id: clients choose some ids. The longest known come first. */
+  /** By principal and id: clients choose some ids. The longest unchanged answers come first. */
   readonly #answers = new Map<string, RecentAnswer>();
-  /** The keys of the answers to a request, or with a history. */
+  /** The keys in `#answers` of the answers to a request, or that end a history. */
   readonly #named = new Map<string, Set<string>>();
   #bytes = 0;
 
@@ -33,7 +34,10 @@ export class RecentAnswers {
     return this.#answers.size;
   }
 
-  /** `from` is the tag of the gateway that has told it. What the maker has told itself is not replaced by what others tell of it. */
+  /**
+   * Adds a change. `from` is the tag of the gateway that has sent it. A change that came from its maker is not replaced by one that
+   * another gateway passes on.
+   */
   put(copy: HubCopy, from: string): void {
     const { principalId, id, askedKey } = copy.place;
     const key = keyOf(principalId, id);
@@ -46,7 +50,7 @@ export class RecentAnswers {
     const name = copy.type === "round" ? `round ${copy.position}` : copy.type;
     const before = answer.changes.get(name);
     const more = sizeOf(copy) - (before ? sizeOf(before) : 0);
-    // In the order of the changes: the newest is the last one.
+    // The newest change is the last one.
     answer.changes.delete(name);
     answer.changes.set(name, copy);
     answer.bytes += more;
@@ -60,7 +64,7 @@ export class RecentAnswers {
     this.#makeRoom();
   }
 
-  /** Returns all changes with their age, those of one answer in their order. */
+  /** Returns all changes with their age. The changes of one answer are in the order in which they were made. */
   list(): readonly HubCopy[] {
     return [...this.#answers.values()].filter(isRecent).flatMap(({ changes, changedAt }) => {
       const ageMs = Math.round(performance.now() - changedAt);
@@ -68,11 +72,12 @@ export class RecentAnswers {
     });
   }
 
-  /** Returns the tag of the gateway that makes an answer. */
+  /** Returns the tag of the gateway that is making an answer. */
   makerOf(principalId: string, id: string): string | undefined {
     return this.#answers.get(keyOf(principalId, id))?.maker;
   }
 
+  /** Returns the answers to a request. */
   askedBy(principalId: string, askedKey: string): readonly KeptAnswer[] {
     return this.#find(askedName(principalId, askedKey));
   }
@@ -119,7 +124,7 @@ const keyOf = (principalId: string, id: string): string => JSON.stringify([princ
 const askedName = (principalId: string, askedKey: string): string => JSON.stringify(["asked", principalId, askedKey]);
 const historyName = (principalId: string, history: string): string => JSON.stringify(["end", principalId, history]);
 
-/** Returns nothing if a round is missing. */
+/** Builds the answer from its changes. Returns nothing if a round is missing. */
 function keptOf({ changes, changedAt }: RecentAnswer): KeptAnswer | readonly never[] {
   const [first] = changes.values();
   const copies = [...changes.values()];

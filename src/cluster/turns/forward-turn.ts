@@ -4,6 +4,7 @@ import type { Turn } from "../../core/turn.ts";
 import { within } from "../../core/within.ts";
 import type { InternalAddress, InternalClient } from "../internal/internal-client.ts";
 import { connectionLost, type InternalExchange } from "../internal/internal-exchange.ts";
+import { SilenceWatch } from "./silence-watch.ts";
 import {
   decodeError,
   decodeEvents,
@@ -87,49 +88,6 @@ export async function* forwardTurn(
     signal.removeEventListener("abort", cancel);
     if (!isOver) await leave(exchange, frames, unread, context, cancel);
     void drain(frames);
-  }
-}
-
-/**
- * Reads frames, and gives the exchange up if none comes for too long while one is waited for. One timer for all frames: a new one
- * for each costs more.
- */
-class SilenceWatch {
-  readonly #ms: number;
-  readonly #timer: NodeJS.Timeout;
-  #waits = 0;
-  #isWaiting = false;
-  #isSilent = false;
-
-  constructor(ms: number, exchange: InternalExchange) {
-    this.#ms = ms;
-    this.#timer = setTimeout(() => {
-      const wait = this.#waits;
-      // If this thread was late itself, a frame may be here already.
-      setImmediate(() => {
-        // A client that reads slowly is not waited for.
-        if (!this.#isWaiting || this.#waits > wait) return;
-        this.#isSilent = true;
-        exchange.destroy();
-      });
-    }, ms).unref();
-  }
-
-  async next<T>(frames: AsyncIterator<T, void>): Promise<IteratorResult<T, void>> {
-    this.#waits++;
-    this.#isWaiting = true;
-    this.#timer.refresh();
-    try {
-      return await frames.next();
-    } catch (error) {
-      throw this.#isSilent ? new Error(`The home node was silent for ${this.#ms} ms.`) : error;
-    } finally {
-      this.#isWaiting = false;
-    }
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
   }
 }
 

@@ -150,7 +150,10 @@ class ForwardedRequest {
     this.tell({ type: "alive" });
   }
 
-  /** Passes a batch of the answer on. The first goes out with this turn of the event loop. Waits while the other gateway reads slowly. */
+  /**
+   * Passes a batch of the answer on. The first is sent at the end of this turn of the event loop. Waits while the other gateway
+   * reads slowly.
+   */
   async pass(events: readonly TurnEvent[]): Promise<void> {
     for (const event of events) {
       const question = questionIn(event);

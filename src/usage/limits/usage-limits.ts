@@ -57,24 +57,27 @@ export interface Reservation {
 
 type UsageLimit = Limit & { readonly unit: keyof Amounts };
 
-/** Who asks, and in which conversation. */
+/** The caller and the conversation of a request. */
 type Asking = Pick<UnderWay, "principalId" | "conversation">;
 
-/** What was spent of a limit, and what is left of it beside the requests under way. */
+/** How much of a limit is spent, and how much is left beside the requests under way. */
 interface Rest {
   readonly stored: number;
   readonly left: number;
 }
 
-/** A limit as all nodes knew it last. */
+/** What the last reply of the other nodes said about a limit. */
 interface LastKnown {
   /** What all nodes had spent then. */
   readonly spent: number;
-  /** What this node has spent since. */
-  since: number;
-  /** What this node has spent in all. */
+  /** What this node had spent then, counted since its start. */
+  readonly ownThen: number;
+  /** What this node has spent by now, counted since its start. */
   own: number;
 }
+
+/** Returns what this node has spent since that reply. */
+const spentSince = ({ own, ownThen }: LastKnown): number => Math.max(0, own - ownThen);
 
 interface UnderWay {
   readonly principalId: string;
@@ -174,14 +177,14 @@ export class UsageLimits {
     for (const unit of ["tokens", "dollars"] as const) {
       reserved[unit] = Math.max(reserved[unit] * HEADROOM, lowest(limits, unit) * LEAST_PART);
     }
-    // What is settled from now on may not be in the reply.
-    const before = limits.map((limit) => this.#lastKnown.get(this.#nameOf(limit, entry))?.own ?? 0);
+    // A request that is settled from now on may not be in the reply.
+    const ownBefore = limits.map((limit) => this.#lastKnown.get(this.#nameOf(limit, entry))?.own ?? 0);
     const verdict = await shared.reserve(request, reserved);
     if (verdict?.type === "held") {
-      for (const [at, limit] of limits.entries()) this.#remember(limit, entry, verdict.spent[at] ?? 0, before[at]);
+      for (const [at, limit] of limits.entries()) this.#remember(limit, entry, verdict.spent[at] ?? 0, ownBefore[at]);
     } else if (verdict) {
       const limit = limits[verdict.claim];
-      if (limit) this.#remember(limit, entry, verdict.spent, before[verdict.claim]);
+      if (limit) this.#remember(limit, entry, verdict.spent, ownBefore[verdict.claim]);
       throw refuse(verdict);
     } else for (const limit of limits) this.#admitAlone(limit, entry);
     const extendAlone = () => this.#extend(limits, entry, (limit) => this.#restAlone(limit, entry));
@@ -209,18 +212,18 @@ export class UsageLimits {
    */
   #admitAlone(limit: UsageLimit, entry: UnderWay): void {
     const known = this.#knownOf(limit, entry);
-    const used = known.since + this.#sum(limit, entry, (one) => one.used[limit.unit]);
+    const used = spentSince(known) + this.#sum(limit, entry, (one) => one.used[limit.unit]);
     const share = this.#shareOf(limit, known);
     if (used >= share) throw this.#reached(limit, entry, known.spent + used);
-    if (known.since + this.#held(limit, entry) >= share) throw underWayHolds(limit);
+    if (spentSince(known) + this.#held(limit, entry) >= share) throw underWayHolds(limit);
   }
 
   /** What is left of this node's share. */
   #restAlone(limit: UsageLimit, entry: UnderWay): Rest {
     const known = this.#knownOf(limit, entry);
     return {
-      left: this.#shareOf(limit, known) - known.since - this.#held(limit, entry),
-      stored: known.spent + known.since,
+      left: this.#shareOf(limit, known) - spentSince(known) - this.#held(limit, entry),
+      stored: known.spent + spentSince(known),
     };
   }
 
@@ -232,12 +235,11 @@ export class UsageLimits {
     return this.#lastKnown.get(this.#nameOf(limit, entry)) ?? this.#remember(limit, entry, this.#stored(limit, entry));
   }
 
-  /** `before`: what this node had spent in all when it asked. */
-  #remember(limit: UsageLimit, entry: UnderWay, spent: number, before = 0): LastKnown {
+  /** `ownThen`: what this node had spent when it asked. */
+  #remember(limit: UsageLimit, entry: UnderWay, spent: number, ownThen = 0): LastKnown {
     if (this.#lastKnown.size >= MAX_REMEMBERED) this.#lastKnown.clear();
     const name = this.#nameOf(limit, entry);
-    const own = this.#lastKnown.get(name)?.own ?? before;
-    const known = { spent, since: Math.max(0, own - before), own };
+    const known = { spent, ownThen, own: this.#lastKnown.get(name)?.own ?? ownThen };
     this.#lastKnown.set(name, known);
     return known;
   }
@@ -245,9 +247,7 @@ export class UsageLimits {
   #countAlone(limits: readonly UsageLimit[], request: Asking, spent: Amounts): void {
     for (const limit of limits) {
       const known = this.#lastKnown.get(this.#nameOf(limit, request));
-      if (!known) continue;
-      known.since += spent[limit.unit];
-      known.own += spent[limit.unit];
+      if (known) known.own += spent[limit.unit];
     }
   }
 

@@ -1,7 +1,4 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ClusterKeys } from "../../../src/cluster/internal/cluster-keys.ts";
-import { InternalClient } from "../../../src/cluster/internal/internal-client.ts";
-import { listenInternally } from "../../../src/cluster/internal/internal-listener.ts";
 import { forwardTurn } from "../../../src/cluster/turns/forward-turn.ts";
 import { serveTurns } from "../../../src/cluster/turns/serve-turn.ts";
 import { decodeEvents, encodeEvents, shortenTurn } from "../../../src/cluster/turns/turn-message.ts";
@@ -9,20 +6,15 @@ import type { Engine } from "../../../src/core/engine/engine.ts";
 import { callIdOf, newRunId } from "../../../src/core/engine/run/call-names.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import { historyKeys } from "../../../src/core/history/history-key.ts";
-import { Secret } from "../../../src/core/secret.ts";
 import type { Message, Turn } from "../../../src/core/turn.ts";
-import { createLog } from "../../../src/observe/log.ts";
-import { createRedactor } from "../../../src/observe/redactor.ts";
 import { aTurn, done, text, thinking, usage } from "../../core/support/turns.ts";
+import { openInternalHome, TAG } from "../support/internal-home.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const keys = new ClusterKeys(new Secret("the secret of the cluster, long enough"));
-const log = createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false });
-const TAG = "tag1";
 const RUN_ID = newRunId(TAG);
 
 const question: Message = {
@@ -65,14 +57,7 @@ async function openHome(known: readonly Message[] | undefined) {
   });
   const tellLate = () => expect.unreachable();
   const turn = serveTurns({ engine: engine as Engine, watch, onServed: () => {}, tellLate });
-  const now = () => 0;
-  const listener = await listenInternally({ host: "127.0.0.1", port: 0, keys, tag: TAG, now, log, handlers: { turn } });
-  const client = new InternalClient(keys, now);
-  cleanups.push(
-    () => listener.close(),
-    () => client.close(),
-  );
-  const home = { tag: TAG, advertise: `http://127.0.0.1:${listener.port}` };
+  const { client, home } = await openInternalHome(turn, (cleanup) => cleanups.push(cleanup));
   const forward = (sent: Turn) =>
     Array.fromAsync(forwardTurn(client, home, sent, { requestId: "r", signal: new AbortController().signal }));
   return { turns, asked, forward };

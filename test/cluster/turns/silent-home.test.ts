@@ -1,35 +1,18 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ClusterKeys } from "../../../src/cluster/internal/cluster-keys.ts";
-import { InternalClient } from "../../../src/cluster/internal/internal-client.ts";
-import { type InternalHandler, listenInternally } from "../../../src/cluster/internal/internal-listener.ts";
+import type { InternalHandler } from "../../../src/cluster/internal/internal-listener.ts";
 import { forwardTurn, NotForwarded } from "../../../src/cluster/turns/forward-turn.ts";
 import { serveTurns } from "../../../src/cluster/turns/serve-turn.ts";
 import { encodeTurn } from "../../../src/cluster/turns/turn-message.ts";
 import type { Engine } from "../../../src/core/engine/engine.ts";
-import { Secret } from "../../../src/core/secret.ts";
-import { createLog } from "../../../src/observe/log.ts";
-import { createRedactor } from "../../../src/observe/redactor.ts";
 import { aTurn, done, text } from "../../core/support/turns.ts";
-
-const keys = new ClusterKeys(new Secret("the secret of the cluster, long enough"));
-const log = createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false });
-const TAG = "tag1";
+import { openInternalHome } from "../support/internal-home.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function openHome(turn: InternalHandler) {
-  const now = () => 0;
-  const listener = await listenInternally({ host: "127.0.0.1", port: 0, keys, tag: TAG, now, log, handlers: { turn } });
-  const client = new InternalClient(keys, now);
-  cleanups.push(
-    () => listener.close(),
-    () => client.close(),
-  );
-  return { client, home: { tag: TAG, advertise: `http://127.0.0.1:${listener.port}` } };
-}
+const openHome = (turn: InternalHandler) => openInternalHome(turn, (cleanup) => cleanups.push(cleanup));
 
 const context = { requestId: "r", signal: new AbortController().signal };
 

@@ -96,14 +96,14 @@ interface FoundAnswer {
   readonly lease: string;
 }
 
-/** How often the end of an answer is looked for that another node makes and Redis does not know. */
+/** The pause between two looks at an answer that another node makes and Redis does not have. */
 const LOOK_MS = 100;
 
 /**
  * Answers of the hub of all nodes. They are written here at once and to Redis in the background, but for the start of a
  * round, which Redis and the other nodes have before a call is made. So a call is made by one node only. The node that makes
- * an answer has a lease on it, and another one continues it only after that. What the other nodes have told counts where
- * Redis does not reply, or knows less.
+ * an answer has a lease on it, and another one continues it only after that. The copies from other nodes are used
+ * where Redis does not reply, or has less.
  */
 export function createSharedHubAnswers(
   { link, writes, packing, scope, limits }: StoreParts,
@@ -208,7 +208,7 @@ export function createSharedHubAnswers(
   const putRound = (place: AnswerPlace, position: number, round: HubRound): void => {
     local.putRound(place, position, round);
     const json = formatRound(round);
-    copies.tell({ type: "round", place, position, round: json });
+    copies.send({ type: "round", place, position, round: json });
     writes.add({
       prepare: roundField(place, position, json),
       bytes: json.length,
@@ -243,15 +243,15 @@ export function createSharedHubAnswers(
         if (whose === "elsewhere" || whose === "lost") return whose;
         if (whose === "ours") {
           local.putRound(place, position, round);
-          copies.tell({ type: "round", place, position, round: json });
+          copies.send({ type: "round", place, position, round: json });
         }
         // Redis is away, so it gets the round later.
         else putRound(place, position, round);
-        await copies.told();
+        await copies.acknowledged();
         return "ours";
       },
       free(place) {
-        if (leases.free(leaseKey(place))) copies.tell({ type: "left", place });
+        if (leases.free(leaseKey(place))) copies.send({ type: "left", place });
       },
     },
     async findAsked(principalId, asked, untilFree) {
@@ -260,9 +260,9 @@ export function createSharedHubAnswers(
       const found = await find(principalId, (client) => BY_REQUEST.run(client, keys, []), untilFree);
       const shared = found.filter((kept) => kept !== undefined);
       for (;;) {
-        const told = copies.findAsked(principalId, asked);
-        const isMade = told.some(({ id, isElsewhere }) => isElsewhere && !shared.some((kept) => kept.id === id));
-        if (!untilFree || !isMade) return merged(shared, [...told, ...local.findAsked(principalId, asked)]);
+        const copied = copies.findAsked(principalId, asked);
+        const isMade = copied.some(({ id, isElsewhere }) => isElsewhere && !shared.some((kept) => kept.id === id));
+        if (!untilFree || !isMade) return merged(shared, [...copied, ...local.findAsked(principalId, asked)]);
         await sleep(LOOK_MS, undefined, { signal: untilFree });
       }
     },
@@ -288,13 +288,13 @@ export function createSharedHubAnswers(
           (await CLAIM.run(client, [claim, ...keys], [leases.node, String(room.ttlMs), ...given])) === 1,
         () => true,
       );
-      if (isOurs) await copies.told();
+      if (isOurs) await copies.acknowledged();
       return isOurs;
     },
     putRound,
     putEnd(place, end, history) {
       local.putEnd(place, end, history);
-      copies.tell({ type: "end", place, end, history });
+      copies.send({ type: "end", place, end, history });
       const { principalId, id } = place;
       const key = keyOf(principalId, id);
       writes.add({
@@ -312,7 +312,7 @@ export function createSharedHubAnswers(
     },
     settle(place) {
       local.settle(place);
-      copies.tell({ type: "settled", place });
+      copies.send({ type: "settled", place });
       writes.add({
         prepare: Promise.resolve(),
         bytes: place.id.length,
