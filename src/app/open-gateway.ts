@@ -146,7 +146,7 @@ export async function openEngine(
   };
   try {
     await logins?.sync();
-    sharedKeys = cluster && (await shareKeys(cluster, home, log));
+    if (cluster) sharedKeys = await shareKeys(cluster, home, log);
     const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
     // No account is needed if callers may send tokens or other upstreams answer. One can be signed in later.
     const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config, drivers));

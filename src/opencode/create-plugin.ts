@@ -71,6 +71,7 @@ export const createPlugin =
 
     /** Runs one at a time: two at once would sign in twice. */
     const settleNext = (read: () => StoredAuth | "none" | "unknown"): Promise<void> => {
+      // The caller of each one gets its failure.
       settling = settling.catch(() => {}).then(() => settle(read()));
       return settling;
     };

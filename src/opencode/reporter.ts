@@ -18,6 +18,7 @@ export function createReporter({ app, tui }: OpenCodeClient): Report {
   };
 }
 
+/** A message that OpenCode does not take has nowhere else to go. */
 function quietly(send: () => Promise<unknown>): void {
   void Promise.resolve()
     .then(send)

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { CANCELED, ExcursorError } from "../core/errors.ts";
+import { awaitedLater } from "../core/ignored-failures.ts";
 import type { Principal } from "../core/turn.ts";
 import { within } from "../core/within.ts";
 import type { WorkerReply, WorkerRequest } from "./worker-messages.ts";
@@ -90,6 +91,7 @@ export class WorkerQueue {
     for (let job = this.#next(); job; job = this.#next()) job.reject(CANCELED);
     const worker = this.#worker;
     this.#worker = undefined;
+    // A worker that did not start has nothing to end.
     await worker?.then((started) => started.terminate()).catch(() => {});
   }
 
@@ -131,7 +133,7 @@ export class WorkerQueue {
 
   #start(): Promise<Worker> {
     const starting = startWorker(this.#limits);
-    starting.then((worker) => worker.once("exit", () => this.#drop(starting))).catch(() => {});
+    void awaitedLater(starting.then((worker) => worker.once("exit", () => this.#drop(starting))));
     return starting;
   }
 

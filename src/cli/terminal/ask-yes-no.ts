@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { ExcursorError } from "../../core/errors.ts";
+import { awaitedLater } from "../../core/ignored-failures.ts";
 
 /** Asks on the terminal and returns the trimmed answer; empty for the default. Ctrl-C and Ctrl-D cancel. */
 export async function askLine(question: string): Promise<string> {
@@ -17,7 +18,7 @@ export async function askLine(question: string): Promise<string> {
   try {
     return (await Promise.race([lines.question(question), cancelled])).trim();
   } finally {
-    cancelled.catch(() => {});
+    void awaitedLater(cancelled);
     lines.close();
   }
 }

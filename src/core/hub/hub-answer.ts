@@ -1,4 +1,5 @@
 import { ExcursorError } from "../errors.ts";
+import { awaitedLater } from "../ignored-failures.ts";
 import type { AssistantMessage, ToolCallPart, ToolMessage } from "../turn.ts";
 import {
   type AnswerEnd,
@@ -173,9 +174,7 @@ export class HubAnswer implements OwnAnswer {
       this.#put(at);
       return unknown;
     });
-    const all = Promise.all(results);
-    all.catch(() => {});
-    return all;
+    return awaitedLater(Promise.all(results));
   }
 
   #put(at: number): void {

@@ -4,6 +4,7 @@ import { type Awaitable, after } from "../awaitable.ts";
 import { runIdOf } from "../engine/run/call-names.ts";
 import { offeredTools } from "../engine/run-terms.ts";
 import { historyKeys } from "../history/history-key.ts";
+import { awaitedLater } from "../ignored-failures.ts";
 import type { Message, Turn } from "../turn.ts";
 import { type Begun, HubAnswer } from "./hub-answer.ts";
 import {
@@ -55,13 +56,13 @@ export class HubMemory {
     const askedKey = keyOf(turn);
     if (!this.#followUps.has(slotOf(principal.id, askedKey))) {
       const found = this.#store.findAsked(principal.id, askedKey, isFollowUp(turn) ? signal : undefined);
-      if (found instanceof Promise) found.catch(() => {});
+      if (found instanceof Promise) void awaitedLater(found);
       this.#asked.set(messages, found);
     }
     const wanted = answeredIn(messages);
     if (!startsRun || wanted.length === 0) return;
     const found = this.#store.findAnswered(principal.id, wanted, signal);
-    if (found instanceof Promise) found.catch(() => {});
+    if (found instanceof Promise) void awaitedLater(found);
     this.#answered.set(messages, found);
   }
 

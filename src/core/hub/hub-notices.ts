@@ -37,7 +37,7 @@ export class HubNotices {
     this.#add(`${callId} finished`, callId, tool, text, "tool_call", { status });
   }
 
-  /** Yields notices until the work has settled. */
+  /** Yields notices until the work has settled. Its caller awaits the work itself, and gets its failure. */
   async *until(work: Promise<unknown>): AsyncGenerator<readonly TurnEvent[], void, undefined> {
     let isOver = false;
     const over = work

@@ -3,6 +3,7 @@ import type { Run, RunContext } from "../driver.ts";
 import type { HubCallLog } from "../engine/call-log.ts";
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent, Usage } from "../events.ts";
+import { awaitedLater } from "../ignored-failures.ts";
 import { addUsage } from "../rules/usage-estimate.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../turn.ts";
 import type { HubAnswer, MakeCall } from "./hub-answer.ts";
@@ -78,8 +79,7 @@ export class HubRun implements Run {
     this.#transcript = new HubTranscript({ messages: parts.turn.messages, isHubTool: (name) => this.#isHubTool(name) });
     this.#open(parts.turn);
     // At the same time, so that a store on another machine is asked once.
-    this.#recalled = parts.memory.recall(parts.turn, this.#abort.signal);
-    this.#recalled.catch(() => {});
+    this.#recalled = awaitedLater(parts.memory.recall(parts.turn, this.#abort.signal));
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
@@ -126,12 +126,12 @@ export class HubRun implements Run {
       this.#hold(answer);
       return;
     }
-    this.#opening = answer.then((found) => {
-      this.#hold(found);
-      if (this.#abort.signal.aborted) this.#release();
-    });
-    // It is awaited when the run is read, which may never be.
-    this.#opening.catch(() => {});
+    this.#opening = awaitedLater(
+      answer.then((found) => {
+        this.#hold(found);
+        if (this.#abort.signal.aborted) this.#release();
+      }),
+    );
   }
 
   #hold(answer: HubAnswer): void {

@@ -5,6 +5,7 @@ import type { Run, RunContext } from "../../core/driver.ts";
 import { RunChannel } from "../../core/engine/run/run-channel.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent } from "../../core/events.ts";
+import { awaitedLater } from "../../core/ignored-failures.ts";
 import type { OwnerPrompts } from "../../core/owner-prompts.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";
 import type { Agent, Lease } from "./agent/agent.ts";
@@ -126,7 +127,7 @@ export class AcpRun implements Run {
     const reason = await Promise.race([prompt, this.#leftBehind.promise]);
     this.#stopped.resolve(reason !== undefined);
     if (reason === undefined) {
-      prompt.catch(() => {});
+      void awaitedLater(prompt);
       if (!agent.isShared) await this.#lease?.process.end();
       return;
     }

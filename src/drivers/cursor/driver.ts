@@ -2,6 +2,7 @@ import type { AccessTokens } from "../../core/access/access.ts";
 import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/run/retry-budget.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
+import { awaitedLater } from "../../core/ignored-failures.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
 import type { AccountCredential } from "../shared/account-credential.ts";
@@ -103,7 +104,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
       const read = async (credential: AccountCredential) =>
         checkpoints.prefetch?.(ownerOf(turn.principal, credential), key);
       // The run meets the same failure and reports it.
-      withCredential(turn.principal, access, read).catch(() => {});
+      void awaitedLater(withCredential(turn.principal, access, read));
     },
     findModel: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),
     listModels: (principal, signal) =>
@@ -115,6 +116,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     },
     /** Makes the calls that precede a first run, and connects to the host for runs. */
     async prewarm(turn) {
+      // The run meets the same failure and reports it.
       if (turn) return prewarmTurn(turn).catch(() => {});
       const connect = async (credential: AccountCredential) => {
         const { origin, transport } = await endpoints.find(credential.id, callerOf(credential));

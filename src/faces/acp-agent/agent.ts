@@ -11,6 +11,7 @@ import {
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { type KeptSessions, NO_SESSIONS } from "../../core/history/kept-sessions.ts";
+import { unlessGone } from "../../core/ignored-failures.ts";
 import type { Message, Principal } from "../../core/turn.ts";
 import { EditorSession } from "./editor-session.ts";
 import { throwRequestError } from "./errors.ts";
@@ -173,6 +174,6 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
     if (commands.length === 0) return;
     const availableCommands = commands.map(({ name, description }) => ({ name, description }));
     const update = { sessionUpdate: "available_commands_update", availableCommands } as const;
-    await client.notify("session/update", { sessionId: session.id, update }).catch(() => {});
+    await unlessGone(client.notify("session/update", { sessionId: session.id, update }));
   }
 }

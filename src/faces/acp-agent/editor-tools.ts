@@ -7,6 +7,7 @@ import type {
   ToolKind,
 } from "@agentclientprotocol/sdk";
 import { untilAborted } from "../../core/abort-race.ts";
+import { unlessGone } from "../../core/ignored-failures.ts";
 import { kindOf } from "../../core/json/describe-value.ts";
 import type { JsonObject, ToolCallPart, ToolDefinition, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askPermission } from "./permission.ts";
@@ -155,9 +156,9 @@ async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: 
     cwd: typeof cwd === "string" ? inFolder(folder, cwd) : folder,
     outputByteLimit: OUTPUT_BYTES,
   });
-  const release = () => terminal.release().catch(() => {});
+  const release = () => unlessGone(terminal.release());
   const stop = () => {
-    terminal.kill().catch(() => {});
+    void unlessGone(terminal.kill());
     void release();
   };
   signal.addEventListener("abort", stop, { once: true });

@@ -1,6 +1,7 @@
 import type { McpServer } from "@agentclientprotocol/sdk";
 import { untilAborted } from "../../core/abort-race.ts";
 import type { Elicit, HubProgress, Toolbox, ToolHub } from "../../core/hub/tool-hub.ts";
+import { unlessGone } from "../../core/ignored-failures.ts";
 import type { ToolCallPart, ToolMessage } from "../../core/turn.ts";
 import type { ToolSite } from "./editor-tools.ts";
 import { resultContent } from "./kept-messages.ts";
@@ -37,8 +38,7 @@ export async function runServerTool(
       return failed("The user did not allow this.");
     }
     await update({ status: "in_progress" });
-    const onProgress = (progress: HubProgress) =>
-      void update({ title: `${name} ${shareOf(progress)}` }).catch(() => {});
+    const onProgress = (progress: HubProgress) => void unlessGone(update({ title: `${name} ${shareOf(progress)}` }));
     const calling = toolbox.call(name, args, { signal: site.signal, onProgress, elicit });
     const result = (await untilAborted(calling, site.signal)) ?? { content: [CANCELLED], isError: true };
     await update({ status: result.isError ? "failed" : "completed", title: name, content: resultContent(result) });

@@ -13,7 +13,7 @@ export interface RunPeer {
     /** The client is gone, or cancelled. */
     gone(): void;
   }): void;
-  /** Sends one `AgentServerMessage`. A promise means that the reader is behind. */
+  /** Sends one `AgentServerMessage`. A promise means that the reader is behind; it never rejects. */
   send(payload: Uint8Array): Promise<void> | undefined;
   /** Ends the stream, once; with an error as the Connect error that Cursor's clients show (title and detail). */
   end(error?: ExcursorError): void;

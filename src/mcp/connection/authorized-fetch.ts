@@ -1,4 +1,5 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
+import { unlessGone } from "../../core/ignored-failures.ts";
 import type { Authorization } from "../oauth/authorization.ts";
 import { readRefusal } from "../oauth/refusal.ts";
 
@@ -22,7 +23,7 @@ export function createAuthorizedFetch(base: FetchLike, authorization: Authorizat
       const isAgain = tried.includes(refusal.type);
       if (!(await authorization.renew(refusal, token, isAgain))) return response;
       tried.push(refusal.type);
-      await response.body?.cancel().catch(() => {});
+      await unlessGone(response.body?.cancel());
     }
   };
 }

@@ -12,6 +12,7 @@ import {
 import { unlessAborted } from "../../core/abort-race.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import { type TraceContext, traceFields } from "../../core/http/trace-context.ts";
+import { unlessGone } from "../../core/ignored-failures.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { within } from "../../core/within.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
@@ -156,9 +157,9 @@ export class Link {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#transport instanceof StreamableHTTPClientTransport) await endSession(this.#transport);
-    await this.client.close().catch(() => {});
+    await unlessGone(this.client.close());
     // A client that never connected does not close its transport.
-    await this.#transport.close().catch(() => {});
+    await unlessGone(this.#transport.close());
   }
 
   #closeIfDone(): void {
@@ -167,7 +168,7 @@ export class Link {
 
   #lose(failure: ExcursorError | undefined): void {
     this.#failure ??= failure;
-    void this.client.close().catch(() => {});
+    void unlessGone(this.client.close());
   }
 }
 
@@ -228,7 +229,4 @@ const GOODBYE_MS = 1000;
 
 /** Ends the session, but does not wait long for a server that is gone. */
 const endSession = (transport: StreamableHTTPClientTransport): Promise<void> =>
-  within(
-    transport.terminateSession().catch(() => {}),
-    GOODBYE_MS,
-  );
+  within(unlessGone(transport.terminateSession()), GOODBYE_MS);

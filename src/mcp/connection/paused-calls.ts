@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Elicit, Elicitation, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
+import { awaitedLater } from "../../core/ignored-failures.ts";
 
 /** The state of a call: its result, or a question that must be answered first. */
 export type CallStep<T> =
@@ -42,8 +43,7 @@ export class PausedCalls<T> {
       asked.resolve(question);
       return answered.promise;
     };
-    const result = work(elicit, abort.signal);
-    result.catch(() => {});
+    const result = awaitedLater(work(elicit, abort.signal));
     const call: PausedCall<T> = {
       owner,
       abort,

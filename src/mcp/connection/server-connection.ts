@@ -286,6 +286,7 @@ export class ServerConnection {
 
   async #retry(): Promise<void> {
     this.#retryAt = 0;
+    // `#onFailure` has reported it.
     await this.#ready().catch(() => {});
   }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { unlessGone } from "../../core/ignored-failures.ts";
 
 export type FetchHandler = (request: Request) => Promise<Response>;
 
@@ -33,5 +34,5 @@ export async function answerByFetch(
     return;
   }
   response.flushHeaders();
-  await pipeline(Readable.fromWeb(answer.body as never), response).catch(() => {});
+  await unlessGone(pipeline(Readable.fromWeb(answer.body as never), response));
 }

@@ -6,6 +6,7 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import { unlessGone } from "../../core/ignored-failures.ts";
 
 export interface HttpSessionsOptions {
   readonly create: (clientId: string) => Server;
@@ -110,7 +111,7 @@ export class HttpSessions {
     if (!session) return;
     this.#sessions.delete(id);
     clearTimeout(session.timer);
-    await session.server.close().catch(() => {});
+    await unlessGone(session.server.close());
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import type { HubCallEntry, HubCallLog } from "../../core/engine/call-log.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Elicit, Elicitation, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
+import { unlessGone } from "../../core/ignored-failures.ts";
 import type { JsonObject, Principal } from "../../core/turn.ts";
 import type { CallStep, PausedCalls } from "../connection/paused-calls.ts";
 import { UNCHECKED_SCHEMAS } from "../connection/unchecked-schemas.ts";
@@ -135,7 +136,7 @@ function progressTo(mcpReq: McpRequest, progressToken: string | number | undefin
   return (progress: object): void => {
     if (progressToken === undefined || mcpReq.signal.aborted) return;
     const notification = { method: "notifications/progress", params: { ...progress, progressToken } };
-    mcpReq.notify(notification as never).catch(() => {});
+    void unlessGone(mcpReq.notify(notification as never));
   };
 }
 

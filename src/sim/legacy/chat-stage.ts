@@ -89,7 +89,7 @@ class ChatStage implements Stage {
   }
 
   thinkingCompleted(): void {
-    this.#say("thinking", "", this.#chat.voice.thinking("", true));
+    void this.#say("thinking", "", this.#chat.voice.thinking("", true));
   }
 
   async call(batch: readonly CallStep[]): Promise<readonly string[]> {

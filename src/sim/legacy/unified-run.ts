@@ -78,7 +78,7 @@ class UnifiedRun {
       if (endBeforeStream(prompt, this.#out, this.#backend, this.#account, offers)) return;
       this.#out.open();
       await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
-      this.#lifeline.write(encode({ case: "streamStart", value: {} }));
+      void this.#lifeline.write(encode({ case: "streamStart", value: {} }));
       await answerChat({
         messages,
         system: request.explicitContext?.context ?? "",
@@ -108,7 +108,7 @@ class UnifiedRun {
         const tool = tools.find((offered) => offered.name === name);
         const answer = new Promise<string>((resolve, reject) => this.#waiting.set(toolCallId, { resolve, reject }));
         this.#trace.note("client_side_tool_v2_call", { toolCallId, name, rawArgs }, "out");
-        this.#lifeline.write(
+        void this.#lifeline.write(
           encode({
             case: "clientSideToolV2Call",
             value: {

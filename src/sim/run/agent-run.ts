@@ -1,4 +1,5 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { awaitedLater } from "../../core/ignored-failures.ts";
 import type { ConversationAction } from "../../gen/agent/v1/action_pb.ts";
 import { ContextInjectionStateSchema } from "../../gen/agent/v1/interaction_pb.ts";
 import {
@@ -130,7 +131,7 @@ export class AgentRun {
         break;
       case "prewarmRequest":
         // Real clients also send it during a run, where it has nothing to prepare.
-        if (!this.#hasStarted && !this.#bootstrap) void this.#prepare().catch(() => {});
+        if (!this.#hasStarted && !this.#bootstrap) void awaitedLater(this.#prepare());
         break;
       case "conversationAction":
         this.#act(message.message.value);
@@ -252,6 +253,6 @@ export class AgentRun {
 
   #send(message: AgentServerMessage): void {
     this.#trace.sent(message);
-    this.#lifeline.write(toBinary(AgentServerMessageSchema, message));
+    void this.#lifeline.write(toBinary(AgentServerMessageSchema, message));
   }
 }

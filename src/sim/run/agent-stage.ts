@@ -302,7 +302,7 @@ export class AgentStage implements Stage {
   #send(message: ServerMessage): void {
     const frame = create(AgentServerMessageSchema, { message });
     this.#parts.trace.sent(frame);
-    this.#parts.lifeline.write(toBinary(AgentServerMessageSchema, frame));
+    void this.#parts.lifeline.write(toBinary(AgentServerMessageSchema, frame));
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { unlessAborted } from "../../core/abort-race.ts";
+import { awaitedLater } from "../../core/ignored-failures.ts";
 import type { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { FrameWriter } from "../frame-writer.ts";
 
@@ -29,13 +30,13 @@ export class Lifeline {
       heartbeat &&
       setTimeout(() => {
         if (this.#isSilent || this.#stop.signal.aborted) return;
-        if (out.exchange.hasResponded) this.write(heartbeat.encode());
+        if (out.exchange.hasResponded) void this.write(heartbeat.encode());
         else this.#heartbeat?.refresh();
       }, heartbeat.everyMs);
     out.exchange.onOver(() => this.stop(new StreamGone()));
   }
 
-  /** Sends a message. Returns a promise if the client reads too slowly. */
+  /** Sends a message. Returns a promise if the client reads too slowly; it never rejects. */
   write(payload: Uint8Array): Promise<void> | undefined {
     this.#stop.signal.throwIfAborted();
     if (!this.#isSilent) this.#heartbeat?.refresh();
@@ -78,7 +79,7 @@ export class Lifeline {
 
   /** Ends the stream although the client has not answered. */
   endUnanswered(answers: Promise<unknown>): never {
-    answers.catch(() => {});
+    void awaitedLater(answers);
     this.out.end();
     throw new StreamGone();
   }

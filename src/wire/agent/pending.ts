@@ -1,3 +1,4 @@
+import { awaitedLater } from "../../core/ignored-failures.ts";
 import { within } from "../../core/within.ts";
 /** Open requests of one kind. Ids count from 0 and are not reused. */
 export class Pending<A> {
@@ -17,9 +18,7 @@ export class Pending<A> {
       return onTimeout(id);
     };
     const reply = timeoutMs === undefined ? question.promise : within(question.promise, timeoutMs, onLate);
-    // Nothing may await this any more when a run is torn down.
-    reply.catch(() => {});
-    return { id, reply };
+    return { id, reply: awaitedLater(reply) };
   }
 
   stateOf(id: number): "pending" | "already answered" | "never asked" {

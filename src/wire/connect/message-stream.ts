@@ -116,7 +116,7 @@ export class MessageStream {
     }
     this.#isInflating = true;
     this.#source.pause();
-    gunzip(payload, maxBytes)
+    void gunzip(payload, maxBytes)
       .finally(() => {
         this.#isInflating = false;
       })

@@ -139,7 +139,7 @@ export class ServerExchange {
     return (this.response as ServerResponse).write(chunk);
   }
 
-  /** Resolves when the reader has caught up; all who wait meanwhile share one promise. */
+  /** Resolves when the reader has caught up; all who wait meanwhile share one promise. Never rejects. */
   drained(): Promise<void> {
     if (this.isOver || !this.response.writableNeedDrain) return Promise.resolve();
     this.#drained ??= new Promise((resolve) => {

@@ -2,6 +2,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { ExcursorError } from "../../core/errors.ts";
+import { awaitedLater } from "../../core/ignored-failures.ts";
 import { connectionClosed, fromNodeError } from "./network-errors.ts";
 import type { HttpProxy } from "./proxy.ts";
 
@@ -16,7 +17,7 @@ const HEAD_END = "\r\n\r\n";
 export function openTunnel(proxy: HttpProxy, host: string, port: number): Duplex {
   const socket = connectTo(new URL(proxy.origin));
   const begin = Promise.withResolvers<void>();
-  begin.promise.catch(() => {});
+  void awaitedLater(begin.promise);
   const tunnel = new Duplex({
     read: () => socket.resume(),
     write: (chunk, _encoding, done) => {

@@ -181,8 +181,8 @@ const sayName: ServeRun = (peer, model) => {
     message(payload) {
       const { message } = fromBinary(AgentClientMessageSchema, payload);
       if (message.case !== "runRequest") return;
-      say(peer, `${model} for ${peer.principal.id}`);
-      send(peer, { case: "turnEnded", value: {} });
+      void say(peer, `${model} for ${peer.principal.id}`);
+      void send(peer, { case: "turnEnded", value: {} });
       peer.end();
     },
     gone() {},

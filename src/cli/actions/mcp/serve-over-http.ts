@@ -4,6 +4,7 @@ import { type CallToolResult, createMcpHandler, isLegacyRequest } from "@modelco
 import type { Limits } from "../../../config/settings.ts";
 import type { HubCallLog } from "../../../core/engine/call-log.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { unlessGone } from "../../../core/ignored-failures.ts";
 import type { Secret } from "../../../core/secret.ts";
 import type { Principal } from "../../../core/turn.ts";
 import { httpStatus, publicCode } from "../../../faces/shared/errors/http-errors.ts";
@@ -54,7 +55,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
   const sessions = new HttpSessions({ create });
   hub.onChange(() => {
     modern.notify.toolsChanged();
-    for (const server of sessions.servers) server.sendToolListChanged().catch(() => {});
+    for (const server of sessions.servers) void unlessGone(server.sendToolListChanged());
   });
   const answer = async (request: Request, given: GivenRequest): Promise<Response> =>
     (await isLegacyRequest(request, given.parsedBody)) ? sessions.fetch(request, given) : modern.fetch(request, given);

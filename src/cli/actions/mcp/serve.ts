@@ -5,6 +5,7 @@ import { loadConfig } from "../../../app/load-config.ts";
 import { keyOf } from "../../../config/key-file.ts";
 import type { Limits } from "../../../config/settings.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { unlessGone } from "../../../core/ignored-failures.ts";
 import type { Secret } from "../../../core/secret.ts";
 import { PausedCalls } from "../../../mcp/connection/paused-calls.ts";
 import type { Hub } from "../../../mcp/hub.ts";
@@ -66,7 +67,7 @@ async function serveOnStdio(hub: Hub, { limits, log }: { readonly limits: Limits
   const handle = serveStdio(
     () => {
       const server = createHubServer(hub, OWNER, { paused, callLog: (entry) => logHubCall(log, entry) });
-      hub.onChange(() => void server.sendToolListChanged().catch(() => {}));
+      hub.onChange(() => void unlessGone(server.sendToolListChanged()));
       return server;
     },
     { transport, onerror: ({ message }) => log.warn({}, `The client: ${message.slice(0, 200)}`) },

@@ -9,6 +9,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { SlashCommand } from "../../../core/driver.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { unlessGone } from "../../../core/ignored-failures.ts";
 import { within } from "../../../core/within.ts";
 import { minimalEnvironment } from "../../../process/minimal-environment.ts";
 import { type ProcessGroup, startGroup } from "../../../process/process-group.ts";
@@ -208,12 +209,12 @@ export class AgentProcess {
   }
 
   cancel(sessionId: string): void {
-    this.#connection.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
+    void unlessGone(this.#connection.agent.notify(methods.agent.session.cancel, { sessionId }));
   }
 
   closeSession(sessionId: string): void {
     if (this.isOver || !this.capabilities.sessionCapabilities["close"]) return;
-    this.#connection.agent.request(methods.agent.session.close, { sessionId }).catch(() => {});
+    void unlessGone(this.#connection.agent.request(methods.agent.session.close, { sessionId }));
   }
 
   /** Ends the process with all its children. */

@@ -137,6 +137,7 @@ export class Http1Runs {
     room.place();
     const { split } = this.#options;
     if (split) exchange.onOver(split.opened(requestId));
+    // Their clients were told that they are taken. A run that misses one is ended by its download.
     for (const upload of this.#release(room)) void this.#takeForwarded(upload).catch(() => {});
     return room;
   }

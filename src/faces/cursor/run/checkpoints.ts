@@ -35,7 +35,7 @@ export class Checkpoints {
     return this.#last;
   }
 
-  /** Resolves when no checkpoint is being sent. */
+  /** Resolves when no checkpoint is being sent. Who sent one that failed has its failure. */
   settled(): Promise<void> {
     return this.#last.catch(() => {});
   }

@@ -215,7 +215,7 @@ export class OwnRun {
       });
     }
     const messages = await completeCalls(this.#conversation.messages, async ({ id }) => unfinished(id, LOST));
-    this.#send(encodeUpdate({ case: "summaryStarted", value: {} }));
+    void this.#send(encodeUpdate({ case: "summaryStarted", value: {} }));
     try {
       checkCaller();
       let outputTokens = 0;
@@ -228,10 +228,10 @@ export class OwnRun {
       const after = await this.#checkpoints.storeBlobs((add) => summarizedState(state, summary, add));
       this.#conversation.summarize(summary, after);
       this.#renderer.usedTokens = outputTokens;
-      this.#send(encodeUpdate({ case: "summary", value: { summary } }));
-      this.#send(encodeUpdate({ case: "summaryCompleted", value: {} }));
+      void this.#send(encodeUpdate({ case: "summary", value: { summary } }));
+      void this.#send(encodeUpdate({ case: "summaryCompleted", value: {} }));
     } catch (error) {
-      this.#send(encodeUpdate({ case: "summaryCompleted", value: { failed: true } }));
+      void this.#send(encodeUpdate({ case: "summaryCompleted", value: { failed: true } }));
       if (!signal.aborted) throw error;
     }
   }
@@ -281,8 +281,8 @@ export class OwnRun {
       await this.#checkpoints.settled();
       const state = await this.#checkpoints.store(() => this.#snapshot());
       if (signal.aborted || this.#queue.isEmpty) {
-        this.#send(this.#renderer.turnEnded());
-        this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
+        void this.#send(this.#renderer.turnEnded());
+        void this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
         return;
       }
       isAnswered = false;
@@ -317,7 +317,7 @@ export class OwnRun {
     const calls = said.content.filter((part) => part.type === "tool-call");
     this.#tools.beginRound();
     this.#conversation.beginCalls(calls);
-    this.#send(encodeUpdate({ case: "toolRequestsListed", value: { callCount: calls.length } }));
+    void this.#send(encodeUpdate({ case: "toolRequestsListed", value: { callCount: calls.length } }));
     await this.#checkpoint();
     await this.#kept?.begin(said);
   }
@@ -332,7 +332,7 @@ export class OwnRun {
 
   async #endCall(call: ToolCallPart, outcome: ToolOutcome): Promise<void> {
     this.#conversation.endCall(call.id, outcome);
-    this.#send(callCompleted(call.id, outcome.display));
+    void this.#send(callCompleted(call.id, outcome.display));
     if (!this.#abort.signal.aborted) await this.#checkpoint();
   }
 
