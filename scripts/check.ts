@@ -19,6 +19,7 @@ const CHECKS: Readonly<Record<string, () => string>> = {
   "nothing is dead": () => run("knip", "--no-progress"),
   "imports point one way": () => findWrongImports("src").join("\n"),
   "cited requirements are defined": () => findUndefinedIds().join("\n"),
+  "counts are within budget": () => run("node", "scripts/budget.ts", "--check"),
 };
 
 function run(command: string, ...args: string[]): string {
