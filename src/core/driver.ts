@@ -37,12 +37,11 @@ export interface Driver {
   /** Lists the programs that answer for its models. Absent: it starts none. */
   listAgents?(): readonly AgentInfo[];
   /**
-   * Opens ahead of time what a request would wait for. Without a turn: a connection and the list of models, in the name
-   * of the gateway's own account; the gateway does this once, when it is ready, and does not wait for it. With a turn:
-   * what a turn of the same principal, model and tools needs; a client announces it so. It asks no model, starts no
-   * program, does not keep the process alive, and never rejects: without a network it has no effect.
+   * Opens ahead of time what the first request would wait for: a connection and the list of models, in the name of the
+   * gateway's own account. The gateway does this once, when it is ready, and does not wait for it. It asks no model, starts
+   * no program, does not keep the process alive, and never rejects: without a network it has no effect.
    */
-  prewarm?(turn?: Turn): Promise<void>;
+  prewarm?(): Promise<void>;
   /**
    * Begins to read what the state of its conversation is, for a turn that is opened soon, perhaps with more messages that the
    * client does not see. Asks no upstream. Never throws. Absent: reading takes no time.

@@ -1,9 +1,11 @@
-import { create, fromJson } from "@bufbuild/protobuf";
+import { create, fromJson, toBinary } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { InjectContextActionSchema } from "../../src/gen/agent/v1/action_pb.ts";
 import { ConversationHistorySchema } from "../../src/gen/agent/v1/conversation_history_pb.ts";
+import { AgentClientMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
 import { UserMessageSchema } from "../../src/gen/agent/v1/user_message_pb.ts";
+import type { ClientMessage } from "./support/backend-client.ts";
 import { setUp, TRANSPORTS } from "./support/transports.ts";
 
 const PNG = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(60)]);
@@ -332,6 +334,22 @@ describe.each(TRANSPORTS)("{{reused}}, checkpoints and resuming, over %s", (tran
       },
     });
     expect(firstAt - start).toBeGreaterThanOrEqual(119);
+  });
+
+  it("begins that wait at a prewarm_request, and does not repeat it for the run", async () => {
+    const { client, trace } = await setUp(transport, {}, { bootstrapMs: 50 });
+    const kinds = () =>
+      trace.flatMap(({ kind }) => (["prewarm_request", "bootstrap", "run_request"].includes(kind) ? [kind] : []));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stream = client.open({ message: () => resolve(), done: () => resolve() });
+    const send = (message: ClientMessage) =>
+      stream.send(toBinary(AgentClientMessageSchema, create(AgentClientMessageSchema, { message })));
+    send({ case: "prewarmRequest", value: {} });
+    await vi.waitFor(() => expect(kinds()).toContain("bootstrap"), 10_000);
+    send({ case: "runRequest", value: { conversationId: client.conversationId } });
+    await promise;
+    stream.cancel();
+    expect(kinds()).toEqual(["prewarm_request", "bootstrap", "run_request"]);
   });
 });
 

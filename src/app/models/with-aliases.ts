@@ -15,7 +15,6 @@ export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>
     ...engine,
     run: (turn, context) => engine.run(meant(turn), context),
     passOn: (request, context) => engine.passOn({ ...request, model: meaningOf(request.model) }, context),
-    prewarm: (turn, context) => engine.prewarm(meant(turn), context),
     findModel: (name, principal, signal) => engine.findModel(meaningOf(name), principal, signal),
     listModels: async (principal, signal) => {
       const models = await engine.listModels(principal, signal);

@@ -60,13 +60,6 @@ export function withStandIns(engine: Engine, { isCursors, fallback }: StandInOpt
         return { first: [answeredByNotice(id)], rest };
       });
     },
-    async prewarm(turn, context) {
-      const { id } = turn.model;
-      const other = mayNeedOne(id)
-        ? await standInFor(id, turn.principal, context.signal).catch(() => undefined)
-        : undefined;
-      await engine.prewarm(other === undefined ? turn : { ...turn, model: { ...turn.model, id: other } }, context);
-    },
     async findModel(name, principal, signal) {
       const id = mayNeedOne(name) ? await standInFor(name, principal, signal).catch(() => undefined) : undefined;
       return engine.findModel(id ?? name, principal, signal);

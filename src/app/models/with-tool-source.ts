@@ -21,6 +21,5 @@ export function withToolSource(engine: Engine, usual: ToolSource): Engine {
     findModel: (name, principal, signal) =>
       engine.findModel(name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name, principal, signal),
     run: (...asked) => engine.run(...chosen(...asked)),
-    prewarm: (...asked) => engine.prewarm(...chosen(...asked)),
   };
 }

@@ -29,11 +29,6 @@ export interface Engine {
    * batch is asked for. Errors are thrown out of the iteration; leaving the loop early cancels the run.
    */
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
-  /**
-   * Prepares the upstream for a turn that will follow: one of the same principal, model and tools. Its instructions and
-   * messages may differ. Never rejects.
-   */
-  prewarm(turn: Turn, context: RequestContext): Promise<void>;
   /** Passes a request on to the model's upstream. Throws `unsupported` if that has no such API. */
   passOn(request: PassedRequest, context: Pick<RequestContext, "signal" | "observer">): Promise<PassedAnswer>;
   /** Lists the models of all drivers that the principal may use. */
@@ -135,10 +130,6 @@ export function createEngine(options: EngineOptions): Engine {
         return answerWithCall(turn, ask, { schemas, signal, onTextCall });
       }
       return turn.output.type === "text" ? ask(turn) : answerInJson(turn, ask, { schemas, signal });
-    },
-    async prewarm(turn, context) {
-      // The hub's tools would be added to the turn, and the prepared run would not fit.
-      if (!parts.hub || !wantsHub(turn, context)) await models.findDriver(turn.model.id)?.prewarm?.(turn);
     },
     async passOn(request, { signal, observer }) {
       const { model, api } = request;

@@ -12,11 +12,9 @@ import { Endpoints } from "./account/endpoint.ts";
 import type { CursorModels } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
-import { Offer } from "./request/offer.ts";
 import { checkpointKey } from "./request/prompt.ts";
 import { CursorRun } from "./run/cursor-run.ts";
 import { Farewells } from "./run/farewells.ts";
-import { PrewarmedStreams } from "./run/prewarmed-streams.ts";
 import type { RunPlan } from "./run/run-plan.ts";
 import type { Transports } from "./run/stream.ts";
 import { UnknownTally } from "./run/unknown.ts";
@@ -52,7 +50,6 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const retries = new RetryBudget();
   const unknown = new UnknownTally(options.onUnknown);
   const farewells = new Farewells();
-  const prewarmed = new PrewarmedStreams(transports, farewells);
   const callerOf = ({ token }: AccountCredential) => ({ token: token.reveal(), timezone: TIME_ZONE, ...client });
   const planTurn = async (turn: Turn, credential: AccountCredential): Promise<RunPlan> => {
     const caller = callerOf(credential);
@@ -62,14 +59,6 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     ]);
     const owner = ownerOf(turn.principal, credential);
     return { credential, caller, endpoint, model, owner, ...fitContext(turn, model, options.context) };
-  };
-  /** Opens the stream of the next run. Only a new conversation can be prepared: others go on from a checkpoint. */
-  const prewarmTurn = async ({ tools: given, ...rest }: Turn): Promise<void> => {
-    const { tools, fault } = fitTools(given);
-    if (fault || rest.messages.length > 0) return;
-    const plan = await withCredential(rest.principal, access, (credential) => planTurn({ ...rest, tools }, credential));
-    const offer = new Offer("", rest.toolChoice.type === "none" ? [] : tools);
-    prewarmed.open(plan, offer, plan.model.encodings[0]);
   };
   return {
     countsWholeRuns: true,
@@ -88,7 +77,6 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         unknown,
         retries,
         farewells,
-        prewarmed,
         renew: async ({ credential }) => {
           const renewed = await renewedCredential(principal, access, credential);
           return renewed && planFor(renewed);
@@ -110,14 +98,9 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     listModels: (principal, signal) =>
       withCredential(principal, access, (credential) => models.list(credential, signal)),
     retries: () => retries.stats(),
-    close: async () => {
-      prewarmed.close();
-      await farewells.settle();
-    },
+    close: () => farewells.settle(),
     /** Makes the calls that precede a first run, and connects to the host for runs. */
-    async prewarm(turn) {
-      // The run meets the same failure and reports it.
-      if (turn) return prewarmTurn(turn).catch(() => {});
+    async prewarm() {
       const connect = async (credential: AccountCredential) => {
         const { origin, transport } = await endpoints.find(credential.id, callerOf(credential));
         if (transport === "h2") transports.h2.connect?.(origin);

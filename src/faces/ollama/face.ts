@@ -52,8 +52,7 @@ function createFace<T extends ChatRequest | GenerateRequest>(
       return {
         turn,
         isStream: request.stream ?? true,
-        isPrewarm: reason === "load",
-        isUnasked: reason === "unload",
+        isUnasked: reason !== undefined,
         ignored: ignoredFields(body as Readonly<Record<string, unknown>>),
         fields: { effort: "think", repetition_penalty: "options.repeat_penalty" },
         stream: () => new LineRenderer(head),

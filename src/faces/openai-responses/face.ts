@@ -81,7 +81,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
       return {
         turn,
         isStream: request.stream ?? false,
-        isPrewarm,
+        isUnasked: isPrewarm,
         ignored: ignoredFields(fields, { tools: toolbox.hostedTypes, items: passedOver(items) }),
         fields: { effort: "reasoning.effort" },
         stream: () => new ResponseRenderer(head, render()),

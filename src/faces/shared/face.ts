@@ -30,9 +30,7 @@ export interface ImageLoader {
 export interface ParsedRequest<Stream extends StreamRenderer = TextRenderer> {
   readonly turn: Turn;
   readonly isStream: boolean;
-  /** True if the model is not asked: the request only prepares the next one. Its answer is empty. */
-  readonly isPrewarm?: boolean;
-  /** True if nothing is asked of the upstream, not even to prepare. The answer is empty. */
+  /** True if the model is not asked, as by a request that only warms up. The answer is empty. */
   readonly isUnasked?: boolean;
   /** Fields that were accepted but have no effect. Listed to the client in a response header. */
   readonly ignored: readonly string[];

@@ -27,8 +27,6 @@ import type { PathParameters, Route } from "./route.ts";
 /** The part of the engine that runs turns. */
 export interface TurnRunner {
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
-  /** Prepares the upstream for a turn that will follow. Never rejects. */
-  prewarm(turn: Turn, context: RequestContext): Promise<void>;
   /** Is waited for before the end of an answer, since the next request may reach another gateway. */
   settled?(): Promise<void>;
 }
@@ -129,7 +127,7 @@ async function answerUntapped(
     recording?.asks(parsed.turn);
     if (!reply) seat = streams.takeOnAll(principal.id);
     // No run follows that would wait for it.
-    if (parsed.isPrewarm || parsed.isUnasked) await seat;
+    if (parsed.isUnasked) await seat;
     const voice = new Voice();
     const context = {
       requestId,
@@ -141,7 +139,7 @@ async function answerUntapped(
       meter: recording,
       elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
     };
-    const events = runOf(engine, parsed, context);
+    const events = parsed.isUnasked ? emptyAnswer() : engine.run(parsed.turn, context);
     const batches = observe(events, parsed, exchange, { log, engine });
     if (reply) await answerWhole(exchange, parsed, batches, reply);
     else await answerStream(exchange, parsed, batches, { carrier, voice });
@@ -179,18 +177,8 @@ const NO_USAGE: Usage = {
   isEstimate: false,
 };
 
-function runOf(
-  engine: TurnRunner,
-  { turn, isPrewarm, isUnasked }: ParsedRequest<StreamRenderer>,
-  context: RequestContext,
-): AsyncIterable<readonly TurnEvent[]> {
-  if (isUnasked) return emptyAnswer(Promise.resolve());
-  return isPrewarm ? emptyAnswer(engine.prewarm(turn, context)) : engine.run(turn, context);
-}
-
-/** Returns the empty answer to a request that only prepares the next one. */
-async function* emptyAnswer(ready: Promise<void>): AsyncGenerator<readonly TurnEvent[]> {
-  await ready;
+/** Returns the empty answer to a request that does not ask the model. */
+async function* emptyAnswer(): AsyncGenerator<readonly TurnEvent[]> {
   yield [
     { type: "usage", usage: NO_USAGE },
     { type: "done", reason: "stop" },

@@ -90,8 +90,6 @@ export class ControlledAnswer implements AsyncIterable<readonly TurnEvent[]> {
 /** An engine whose answers a test writes as it goes. */
 export class ControlledEngine {
   readonly answers: ControlledAnswer[] = [];
-  /** The turns that a client has announced. */
-  readonly prewarmed: Turn[] = [];
   readonly models: readonly ModelInfo[];
   #waiting: ((answer: ControlledAnswer) => void)[] = [];
   #taken = 0;
@@ -113,11 +111,6 @@ export class ControlledEngine {
 
   passOn(): Promise<never> {
     return Promise.reject(new ExcursorError("unsupported", "Nothing is passed on here."));
-  }
-
-  prewarm(turn: Turn): Promise<void> {
-    this.prewarmed.push(turn);
-    return Promise.resolve();
   }
 
   /** The next answer that is asked for. */

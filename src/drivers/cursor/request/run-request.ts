@@ -9,7 +9,7 @@ import {
   RequestedModel_ParameterSchema,
   RequestedModelSchema,
 } from "../../../gen/agent/v1/model_pb.ts";
-import { AgentClientMessageSchema, AgentRunRequestSchema, PrewarmRequestSchema } from "../../../gen/agent/v1/run_pb.ts";
+import { AgentClientMessageSchema, AgentRunRequestSchema } from "../../../gen/agent/v1/run_pb.ts";
 import {
   bytesField,
   encodeFields,
@@ -49,26 +49,6 @@ export function encodeRunRequest({ state, action, conversationId, runId, model, 
       bytesField(field.mcpTools, offer.mcpTools),
       textField(field.conversationId, conversationId),
       textField(field.runId, runId),
-    ),
-  );
-}
-
-/** Encodes the message that prepares a run before its first one. It has no instructions: they come with the run. */
-export function encodePrewarmRequest({
-  state,
-  conversationId,
-  model,
-  offer,
-}: Pick<RunRequestParts, "state" | "conversationId" | "model" | "offer">): Uint8Array {
-  const { field } = PrewarmRequestSchema;
-  return encodeFields(
-    messageField(
-      AgentClientMessageSchema.field.prewarmRequest,
-      messageField(field.modelDetails, ...detailFields(model)),
-      textField(field.conversationId, conversationId),
-      bytesField(field.conversationState, state),
-      bytesField(field.mcpTools, offer.mcpTools),
-      messageField(field.requestedModel, ...requestedFields(model)),
     ),
   );
 }

@@ -27,9 +27,10 @@ export class Attempts {
     return this.#tried.has("other-encoding");
   }
 
-  /** Starts an attempt, and returns its request ids. A stream that is open already has one. */
-  open(requestId: string = randomUUID()): { readonly requestId: string; readonly originalRequestId?: string } {
+  /** Starts an attempt, and returns its request ids. */
+  open(): { readonly requestId: string; readonly originalRequestId?: string } {
     this.#openedAt = performance.now();
+    const requestId = randomUUID();
     const first = this.#firstRequestId;
     this.#firstRequestId ??= requestId;
     return { requestId, ...(first === undefined ? {} : { originalRequestId: first }) };

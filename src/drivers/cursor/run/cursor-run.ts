@@ -20,9 +20,7 @@ import { encodeRunRequest } from "../request/run-request.ts";
 import { AnswerReader, type Effect } from "./answer-reader.ts";
 import { Attempts } from "./attempts.ts";
 import { PendingCalls } from "./pending-calls.ts";
-import type { PrewarmedStream } from "./prewarmed-streams.ts";
 import { ResumeWatch } from "./resume-watch.ts";
-import { isDrop } from "./retry.ts";
 import type { CursorRunParts, RunPlan } from "./run-plan.ts";
 import { AgentStream, type Outgoing } from "./stream.ts";
 
@@ -50,8 +48,6 @@ export class CursorRun implements Run {
   readonly #runId = randomUUID();
   #beginning: Beginning | undefined;
   #stream: AgentStream | undefined;
-  /** True if the current stream was open before the run. */
-  #isPrewarmed = false;
   /** True once the backend has sent something, shown or not. */
   #hasBegun = false;
   /** True if the last checkpoint is stored. */
@@ -116,32 +112,24 @@ export class CursorRun implements Run {
     this.#beginning = beginning;
     if (this.#channel.phase === "over") return;
     const { plan, prompt, attempts } = beginning;
-    const { transports, farewells, turn, prewarmed } = this.#parts;
-    const listener = {
-      message: (payload: Uint8Array) => this.#receive(payload),
-      done: (error: ExcursorError | undefined, end: RunEnd) => this.#onDone(error, end),
-    };
-    const ready =
-      this.#stream || prompt.isContinued ? undefined : prewarmed.take(plan, this.#offer, attempts.encoding, listener);
-    this.#isPrewarmed = ready !== undefined;
-    const ids = attempts.open(ready?.requestId);
-    this.#stream =
-      ready?.stream ??
-      new AgentStream(
-        transports,
-        plan.endpoint,
-        { ...plan.caller, ghostMode: plan.endpoint.ghostMode, ...ids },
-        listener,
-        () => this.#renewToken(beginning),
-        () => farewells.take(turn.principal.id),
-      );
-    if (ready) this.#adopt(beginning, ready);
+    const { transports, farewells, turn } = this.#parts;
+    this.#stream = new AgentStream(
+      transports,
+      plan.endpoint,
+      { ...plan.caller, ghostMode: plan.endpoint.ghostMode, ...attempts.open() },
+      {
+        message: (payload) => this.#receive(payload),
+        done: (error, end) => this.#onDone(error, end),
+      },
+      () => this.#renewToken(beginning),
+      () => farewells.take(turn.principal.id),
+    );
     const { checkpoint } = this.#reader;
     this.#send(
       encodeRunRequest({
         state: checkpoint ? toBinary(ConversationStateStructureSchema, checkpoint) : prompt.state,
         action: checkpoint ? { type: "resume" } : prompt.action,
-        conversationId: beginning.prompt.conversationId,
+        conversationId: prompt.conversationId,
         runId: this.#runId,
         model: attempts.encoding,
         offer: this.#offer,
@@ -152,13 +140,6 @@ export class CursorRun implements Run {
     const account = turn.principal.token ? undefined : plan.credential.id;
     onSent?.({ conversation: prompt.conversationId, account, start });
     observer?.phase("opened", performance.now());
-  }
-
-  /** Goes on with a stream that was opened before the run. Nothing on it belongs to the run yet. */
-  #adopt(beginning: Beginning, { conversationId, early }: PrewarmedStream): void {
-    beginning.prompt = { ...beginning.prompt, conversationId };
-    for (const payload of early) this.#receive(payload);
-    this.#hasBegun = false;
   }
 
   #receive(payload: Uint8Array): void {
@@ -289,7 +270,7 @@ export class CursorRun implements Run {
       this.#channel.phase === "running"
         ? beginning?.attempts.next({
             error,
-            wasReached: reached && !this.#isStale(error),
+            wasReached: reached,
             hasShown: shown.hasAny,
             hasShownSinceCheckpoint: shown.hasUncovered,
             hasCheckpoint: checkpoint !== undefined,
@@ -306,11 +287,6 @@ export class CursorRun implements Run {
     }
     if (next.type === "rebuild") beginning.prompt = rebuildPrompt(beginning.plan.turn);
     this.#timer = setTimeout(() => this.#open(beginning), next.pauseMs);
-  }
-
-  /** True if a prepared stream has died while it waited, so that no run began on it. */
-  #isStale(error: ExcursorError): boolean {
-    return this.#isPrewarmed && !this.#hasBegun && (isDrop(error) || error.code === "stream_refused");
   }
 
   /** Renews the token within a run. Over HTTP/1.1 each message carries the token. */

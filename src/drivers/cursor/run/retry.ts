@@ -53,7 +53,7 @@ export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
 /**
  * True if the stream was lost without an error of the backend. An error of the backend is final, even "unavailable".
  */
-export const isDrop = ({ code }: ExcursorError): boolean => DROPS.includes(code);
+const isDrop = ({ code }: ExcursorError): boolean => DROPS.includes(code);
 
 const DROPS: readonly string[] = [
   "connection_failed",

@@ -7,7 +7,6 @@ import type { AccountCredential } from "../../shared/account-credential.ts";
 import type { Endpoint } from "../account/endpoint.ts";
 import type { EncodingKind, ResolvedModel } from "../models/model.ts";
 import type { Farewells } from "./farewells.ts";
-import type { PrewarmedStreams } from "./prewarmed-streams.ts";
 import type { Transports } from "./stream.ts";
 import type { UnknownTally } from "./unknown.ts";
 
@@ -37,7 +36,6 @@ export interface CursorRunParts {
   readonly retries: RetryBudget;
   /** Shared by all runs of the driver. */
   readonly farewells: Farewells;
-  readonly prewarmed: PrewarmedStreams;
   /** Counts messages that the schema does not know. */
   readonly unknown: UnknownTally;
 }

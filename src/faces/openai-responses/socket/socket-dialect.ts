@@ -8,7 +8,7 @@ import type { RecentAnswers } from "./recent-answers.ts";
 
 /**
  * Returns the dialect of one WebSocket. A message `response.create` has the fields of a request over HTTP. With
- * `generate: false` it prepares the next request, which goes on from the empty answer.
+ * `generate: false` it asks nothing, and the next request goes on from its empty answer.
  */
 export function createSocketDialect(options: OpenAiResponsesOptions, all: RecentAnswers): SocketDialect {
   const recent = new RecentAnswer(options.store, all);
