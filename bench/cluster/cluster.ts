@@ -30,7 +30,7 @@ interface Sample {
 export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
   const redis = await startRedis();
   if (!redis) return [];
-  const settings = { EXCURSOR_CLUSTER_REDIS: redis.url, EXCURSOR_LIMITS_HANDOVER_MS: "0" };
+  const settings = { EXCURSOR_CLUSTER_REDIS: redis.url };
   const open = (name: string) => startGateway(bed.upstream, { ...settings, EXCURSOR_CLUSTER_NODE: name });
   const [home, other, third] = [await open("home"), await open("other"), await open("third")];
   const nodes = [home, other, third];

@@ -121,7 +121,6 @@ async function main(): Promise<void> {
       EXCURSOR_TOKEN: "tester",
       EXCURSOR_CLUSTER_REDIS: redis.url,
       EXCURSOR_CLUSTER_NODE: `node-${nodes.length}`,
-      EXCURSOR_LIMITS_HANDOVER_MS: "0",
       EXCURSOR_LIMITS_PARKED_RUNS_PER_KEY: "1000",
       // A late reply is sent again, and would count twice.
       EXCURSOR_LIMITS_REDIS_MS: "10000",

@@ -4,7 +4,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { WatchForwarded } from "../cluster/turns/serve-turn.ts";
 import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { openHome } from "../config/home.ts";
-import type { Limits } from "../config/settings.ts";
+import type { Limits } from "../config/limits.ts";
 import type { AccessTokens } from "../core/access/access.ts";
 import type { AgentInfo, ModelInfo } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine/engine.ts";

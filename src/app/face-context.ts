@@ -1,4 +1,4 @@
-import type { Limits } from "../config/settings.ts";
+import type { Limits } from "../config/limits.ts";
 import type { Secret } from "../core/secret.ts";
 import type { FaceContext } from "../faces/shared/face-module.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";

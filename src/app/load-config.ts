@@ -1,3 +1,4 @@
+import { FIXED_LIMITS, type FixedLimits, type Limits } from "../config/limits.ts";
 import { type LoadedSettings, loadSettings, type SettingSources } from "../config/load-settings.ts";
 import type { SettingsShape, ValuesOf } from "../config/setting.ts";
 import { gatewaySettings, placeSettings } from "../config/settings.ts";
@@ -5,7 +6,9 @@ import { ExcursorError } from "../core/errors.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import { DRIVERS } from "./drivers.ts";
 
-export type Config = ValuesOf<ReturnType<typeof gatewaySettings<Merged<(typeof DRIVERS)[number]["settings"]>>>>;
+type Chosen = ValuesOf<ReturnType<typeof gatewaySettings<Merged<(typeof DRIVERS)[number]["settings"]>>>>;
+
+export type Config = Chosen & { readonly limits: Limits };
 
 export type LoadedConfig = LoadedSettings<Config>;
 
@@ -34,6 +37,12 @@ function mergeSettings(drivers: readonly DriverModule[]): SettingsShape {
   return Object.fromEntries(merged);
 }
 
+/** `limits` replace those that have no setting, for tests. */
+export type ConfigSources = SettingSources & { readonly limits?: Partial<FixedLimits> };
+
 /** Loads the settings: flags before environment before file before default. */
-export const loadConfig = (sources: SettingSources, drivers: readonly DriverModule[] = DRIVERS): LoadedConfig =>
-  loadSettings(settingsWith(drivers), sources);
+export function loadConfig(sources: ConfigSources, drivers: readonly DriverModule[] = DRIVERS): LoadedConfig {
+  const loaded = loadSettings<Chosen>(settingsWith(drivers), sources);
+  const limits = { ...FIXED_LIMITS, ...sources.limits, ...loaded.values.limits };
+  return { ...loaded, values: { ...loaded.values, limits } };
+}

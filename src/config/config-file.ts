@@ -1,6 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json/is-json-object.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
+import { isFixedLimit } from "./limits.ts";
 import type { PlacedSetting } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 
@@ -8,6 +9,7 @@ import { suggest } from "./suggest.ts";
 export interface ConfigFile {
   readonly values: ReadonlyMap<string, unknown>;
   readonly problems: readonly string[];
+  readonly warnings: readonly string[];
   place(key: string): string;
 }
 
@@ -24,8 +26,8 @@ export function readConfigFile(path: string, settings: readonly PlacedSetting[])
   const tree = text === undefined ? {} : parse(text, path);
   const repeated = repeatedNames(text ?? "").map(({ name, line }) => `${path}:${line}: ${name} appears twice.`);
   const place = (key: string) => `${path}${lineOf(text ?? "", key)}`;
-  const { values, problems } = readTree(tree, settings, place);
-  return { values, problems: [...repeated, ...problems], place };
+  const read = readTree(tree, settings, place);
+  return { ...read, problems: [...repeated, ...read.problems] };
 }
 
 /** Reads settings from an object that is built like the file. */
@@ -34,21 +36,24 @@ export function readTree(tree: object, settings: readonly PlacedSetting[], place
   const groups = new Set(settings.flatMap(({ key }) => (key.includes(".") ? [key.slice(0, key.indexOf("."))] : [])));
   const values = new Map<string, unknown>();
   const problems: string[] = [];
+  const warnings: string[] = [];
   const visit = (object: object, prefix: string) => {
     for (const [name, value] of Object.entries(object)) {
       if (value === undefined) continue;
       const key = prefix + name;
       if (keys.has(key)) values.set(key, value);
+      else if (isFixedLimit(key)) warnings.push(`${place(key)}: ${unknownKey(key, [])}`);
       else if (!groups.has(key)) problems.push(`${place(key)}: ${unknownKey(key, [...keys, ...groups])}`);
       else if (isJsonObject(value)) visit(value, `${key}.`);
       else problems.push(`${place(key)}: ${key}: expected an object, found ${JSON.stringify(value)}.`);
     }
   };
   visit(tree, "");
-  return { values, problems, place };
+  return { values, problems, warnings, place };
 }
 
 export function unknownKey(given: string, known: readonly string[]): string {
+  if (isFixedLimit(given)) return `${given} has no effect: this limit is fixed`;
   const meant = suggest(given, known);
   return `there is no setting "${given}"${meant === undefined ? "" : `; did you mean "${meant}"?`}`;
 }

@@ -40,6 +40,7 @@ export function loadSettings<Values>(
   checkConfigFile(join(home, "config.json"), isSecretIn(settings, file.values));
   const program = readTree(tree, settings, () => "settings");
   const problems = [...program.problems, ...file.problems];
+  const warnings = [...program.warnings, ...file.warnings, ...unknownVariables(settings, environment)];
   const origins = new Map<string, string>();
   const values: Record<string, unknown> = {};
   for (const placed of settings) {
@@ -63,7 +64,7 @@ export function loadSettings<Values>(
       hint: "Correct it where it stands. Once all are right, `excursor config` shows every value and its place.",
     });
   }
-  return { values: values as Values, settings, origins, home, warnings: unknownVariables(settings, environment) };
+  return { values: values as Values, settings, origins, home, warnings };
 }
 
 function check({ key, setting }: PlacedSetting, origin: string, value: unknown): { value?: unknown; problem?: string } {

@@ -124,3 +124,10 @@ const split = (given: string, separator: string | RegExp = ","): string[] =>
     .split(separator)
     .map((item) => item.trim())
     .filter((item) => item !== "");
+
+/** Returns the variable of a key: `limits.bodyBytes` → `EXCURSOR_LIMITS_BODY_BYTES`. */
+export const variableOf = (key: string): string =>
+  `EXCURSOR_${key
+    .replace(/[A-Z]+/g, "_$&")
+    .replaceAll(".", "_")
+    .toUpperCase()}`;

@@ -2,6 +2,7 @@ import { LIMIT_EXPECTED, parseLimit } from "../core/limits/limit.ts";
 import { THINKING_STYLES } from "../core/thinking/thoughts.ts";
 import { bridgeSetting } from "./bridge-setting.ts";
 import { captureSetting } from "./capture-setting.ts";
+import { LIMIT_SETTINGS } from "./limits.ts";
 import { modelNames } from "./model-names.ts";
 import { priceList } from "./prices-setting.ts";
 import {
@@ -13,106 +14,16 @@ import {
   type SettingsShape,
   secret,
   text,
-  type ValuesOf,
+  variableOf,
   wholeNumber,
 } from "./setting.ts";
 import { optionalOrigin } from "./url-settings.ts";
 
 const MIB = 1024 * 1024;
 
-const FROM_NONE: [number, number] = [0, 2 ** 31 - 1];
-
 export const ACCOUNT_NAME = /^[\w.@-]{1,64}$/;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
-
-const LIMITS = {
-  bodyBytes: wholeNumber(32 * MIB, "Largest request body, in bytes."),
-  bodiesBytes: wholeNumber(
-    256 * MIB,
-    "Request bodies being received, in bytes, all keys together. One key may use half. Above it: 503 with retry-after.",
-  ),
-  jsonDepth: wholeNumber(128, "Deepest JSON nesting in a request body."),
-  headerBytes: wholeNumber(16 * 1024, "Total size of a request's headers, in bytes."),
-  headerCount: wholeNumber(100, "Number of headers in a request."),
-  headersTimeoutMs: wholeNumber(15_000, "Time allowed for the headers of a request, in milliseconds."),
-  bodyTimeoutMs: wholeNumber(60_000, "Time allowed for the body of a request, in milliseconds."),
-  bodyIdleMs: wholeNumber(15_000, "Longest pause while a body is sent, in milliseconds. After it: 408."),
-  idleConnectionMs: wholeNumber(100_000, "How long an idle connection stays open, in milliseconds."),
-  connections: wholeNumber(
-    1024,
-    "Open connections. At the limit, the oldest idle one is closed, those without a valid key first. If all are busy: 503.",
-  ),
-  requestsPerKey: wholeNumber(256, "Concurrent requests per key."),
-  unverifiedRequests: wholeNumber(
-    32,
-    "Concurrent requests of all unverified Cursor tokens together. Unverified: not yet accepted by the backend. Above it: 429.",
-  ),
-  unverifiedBodyBytes: wholeNumber(
-    MIB,
-    "Largest body with an unverified Cursor token, in bytes. Above it, the backend must accept the token first.",
-  ),
-  streamsPerKey: wholeNumber(64, "Concurrent streamed answers per key."),
-  socketsPerKey: wholeNumber(32, "Open WebSocket connections per key. Above it: 429."),
-  socketIdleMs: wholeNumber(30 * 60_000, "How long a WebSocket without a request stays open, in milliseconds."),
-  wrongKeysPerMinute: wholeNumber(10, "Different wrong keys that one address may try per minute. Above it: 429."),
-  writeBufferBytes: wholeNumber(
-    64 * 1024,
-    "Bytes buffered for a slow client before the gateway applies back-pressure to the upstream.",
-  ),
-  stalledReaderMs: wholeNumber(
-    120_000,
-    "How long a client may read nothing before it is disconnected, in milliseconds.",
-  ),
-  keepAliveMs: wholeNumber(15_000, "Silence in a stream before a keep-alive comment is sent, in milliseconds."),
-  drainMs: wholeNumber(
-    30_000,
-    "How long running answers may take to finish after a stop signal, in milliseconds.",
-    FROM_NONE,
-  ),
-  handoverMs: wholeNumber(
-    5000,
-    "In a cluster: how long a gateway that is stopping has the others answer its new requests, until the balancer sends none, in milliseconds. If turns still arrive then, for up to drainMs more.",
-    FROM_NONE,
-  ),
-  redisMs: wholeNumber(
-    50,
-    "In a cluster: how long a request waits for Redis before it continues without it, in milliseconds.",
-  ),
-  parkedMs: wholeNumber(15 * 60_000, "How long a parked run waits for tool results, in milliseconds."),
-  pausedMs: wholeNumber(
-    60 * 60_000,
-    "How long a run stays parked after its key has reached a limit, if the key is to pause then, in milliseconds.",
-  ),
-  parkedRuns: wholeNumber(1000, "Parked runs (runs that wait for tool results). 0 turns parking off.", FROM_NONE),
-  parkedRunsPerKey: wholeNumber(64, "Parked runs per key.", FROM_NONE),
-  parkedBytes: wholeNumber(
-    128 * MIB,
-    "Estimated memory of all parked runs, in bytes: twice the conversation plus 32 KiB for each run.",
-    FROM_NONE,
-  ),
-  parkedBytesPerKey: wholeNumber(64 * MIB, "Estimated memory of the parked runs of one key, in bytes.", FROM_NONE),
-  hubTools: wholeNumber(
-    40,
-    "MCP tools that are offered to a model by name. If there are more, it gets a search tool instead.",
-    FROM_NONE,
-  ),
-  hubSteps: wholeNumber(50, "Rounds of MCP tool calls per answer, at most."),
-  imageBytes: wholeNumber(5 * MIB, "Largest image, in bytes."),
-  images: wholeNumber(20, "Images per request.", FROM_NONE),
-  messages: wholeNumber(10_000, "Messages per request."),
-  tools: wholeNumber(512, "Tools per request.", FROM_NONE),
-  captureBytes: wholeNumber(256 * MIB, "Largest size of a capture, in bytes. A capture ends there.", [
-    64 * 1024,
-    2 ** 40,
-  ]),
-} as const;
-
-export type Limits = ValuesOf<typeof LIMITS>;
-
-export const DEFAULT_LIMITS: Limits = Object.fromEntries(
-  Object.entries(LIMITS).map(([name, { fallback }]) => [name, fallback]),
-) as unknown as Limits;
 
 export interface DriverSettings<Shape extends SettingsShape> {
   readonly settings: Shape;
@@ -269,7 +180,7 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
       /^[\x21-\x7e]{32,512}$/,
     ),
   },
-  limits: LIMITS,
+  limits: LIMIT_SETTINGS,
 });
 
 export interface PlacedSetting {
@@ -284,11 +195,6 @@ export interface PlacedSetting {
 export function placeSettings(tree: object, prefix = ""): PlacedSetting[] {
   return Object.entries(tree).flatMap(([name, inner]: [string, Setting<unknown> | object]) => {
     const key = prefix + name;
-    if (!("schema" in inner)) return placeSettings(inner, `${key}.`);
-    const variable = `EXCURSOR_${key
-      .replace(/[A-Z]+/g, "_$&")
-      .replaceAll(".", "_")
-      .toUpperCase()}`;
-    return [{ key, variable, setting: inner }];
+    return "schema" in inner ? [{ key, variable: variableOf(key), setting: inner }] : placeSettings(inner, `${key}.`);
   });
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Limits } from "../config/settings.ts";
+import type { Limits } from "../config/limits.ts";
 import type { ServerView } from "../server/live-requests.ts";
 import type { Route } from "../server/routes/route.ts";
 import type { Call } from "./call.ts";

@@ -1,4 +1,4 @@
-import type { Limits } from "../config/settings.ts";
+import type { Limits } from "../config/limits.ts";
 import type { JsonValue } from "../core/turn.ts";
 import { OWNER } from "../server/gate/keys/caller-keys.ts";
 import type { GatewayExchange } from "../server/gateway-exchange.ts";

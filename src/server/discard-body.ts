@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Limits } from "../config/settings.ts";
+import type { Limits } from "../config/limits.ts";
 
 /**
  * Reads and discards the rest of a refused body, up to the allowed size. Otherwise the client would see a broken

@@ -1,4 +1,4 @@
-import type { Limits } from "../config/settings.ts";
+import type { Limits } from "../config/limits.ts";
 import type { StreamRenderer } from "../faces/shared/face.ts";
 import type { GatewayExchange } from "./gateway-exchange.ts";
 import type { Probe } from "./watch-client.ts";

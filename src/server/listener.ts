@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Limits } from "../config/settings.ts";
+import type { Limits } from "../config/limits.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { ConnectionLimit, type ConnectionUse } from "./connections.ts";
 import type { ParserError } from "./unreadable-request.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Limits } from "../config/settings.ts";
+import type { Limits } from "../config/limits.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isDeeperThan } from "../core/json/json-depth.ts";
 import type { GatewayExchange } from "./gateway-exchange.ts";

@@ -3,7 +3,7 @@ import { text as readAll } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { createFaceContext } from "../../src/app/face-context.ts";
 import { startBridge } from "../../src/app/start-bridge.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../src/config/settings.ts";
+import type { Limits } from "../../src/config/limits.ts";
 import { createEngine } from "../../src/core/engine/engine.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { Message } from "../../src/core/turn.ts";
@@ -15,6 +15,7 @@ import { openStateDatabase } from "../../src/state/state-database.ts";
 import { type StageOptions, setUpAgent } from "../drivers/acp/support/agent-stage.ts";
 import { rawRequest } from "../server/support/raw.ts";
 import { type BridgeLine, readLines } from "../server/support/read-lines.ts";
+import { DEFAULT_LIMITS } from "../support/default-limits.ts";
 
 const KEY = "exc_test-key-of-the-bridge-0123456789";
 const IDE = "vscode-file://vscode-app";

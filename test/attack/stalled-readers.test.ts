@@ -1,9 +1,14 @@
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
-import type { TraceEntry } from "../../src/sim/options.ts";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { SimOptions, TraceEntry } from "../../src/sim/options.ts";
+import { startSim } from "../../src/sim/server.ts";
 import { DIALECTS } from "../gateway/support/dialects/index.ts";
-import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { KEY } from "../gateway/support/gateway-process.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
 
 /** As lines of JSON, some hundred megabytes. */
@@ -12,6 +17,32 @@ const MIB = 1024 * 1024;
 
 const memoryOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+
+/** Starts the gateway as a process, so that its memory can be measured. */
+async function startGateway(options: Partial<SimOptions>) {
+  const sim = await startSim(options);
+  const home = mkdtempSync(join(tmpdir(), "excursor-stalled-"));
+  const child = spawn(process.execPath, [join(import.meta.dirname, "support/stalling-gateway.ts")], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: {
+      ...process.env,
+      EXCURSOR_HOME: home,
+      EXCURSOR_KEY: KEY,
+      EXCURSOR_TOKEN: "tester",
+      EXCURSOR_UPSTREAM: sim.url,
+      EXCURSOR_LOG_LEVEL: "silent",
+    },
+  });
+  const exited = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await exited;
+    await sim.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  const [url] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+  return { url: url.trim(), pid: child.pid ?? 0 };
+}
 
 // One dialect is enough over HTTP/1.1: what differs there is below the faces.
 const CASES = [
@@ -30,8 +61,7 @@ describe.runIf(process.platform === "linux")("a client that stops reading", () =
         if (entry.kind === "text_delta") tokens++;
         if (isGivenUp(entry)) isOver = true;
       };
-      const { start } = await setUpGateway({ hostConfig, trace }, { EXCURSOR_LIMITS_STALLED_READER_MS: "1500" });
-      const { url, pid } = await start();
+      const { url, pid } = await startGateway({ hostConfig, trace });
       const question = { messages: [{ type: "user", text: `@sim tokens ${TOKENS} 0` }] } as const;
       const body = JSON.stringify(dialect.body(question, true));
       const headers = Object.entries({ ...dialect.headers(KEY), "content-type": "application/json" });

@@ -124,9 +124,7 @@ describe.skipIf(!hasRedis)("three gateways", () => {
   });
 
   it("a gateway that stops has others answer new turns, and parks nothing", async () => {
-    const { open, traced } = await openOwnCluster((cleanup) => cleanups.push(cleanup), undefined, {
-      EXCURSOR_LIMITS_HANDOVER_MS: "60000",
-    });
+    const { open, traced } = await openOwnCluster((cleanup) => cleanups.push(cleanup), {}, {}, { handoverMs: 60_000 });
     const [a, b] = [await open("a"), await open("b")];
     await ask(b, [{ role: "user", content: "@sim say warm" }]);
     await expect.poll(() => a.log()).toContain("is reached");

@@ -189,6 +189,16 @@ describe("what is wrong is named with its place", () => {
     expect(problemOf(load).message).not.toContain("secret-token");
   });
 
+  it("a limit without a setting is only told, and changes nothing", () => {
+    write({ limits: { jsonDepth: 3, drainMs: 7 } });
+    const { values, warnings } = load({}, { EXCURSOR_LIMITS_KEEP_ALIVE_MS: "1" });
+    expect(warnings).toEqual([
+      `${join(home, "config.json")}:3: limits.jsonDepth has no effect: this limit is fixed`,
+      "In the environment EXCURSOR_LIMITS_KEEP_ALIVE_MS has no effect: this limit is fixed",
+    ]);
+    expect(values.limits).toMatchObject({ drainMs: 7, jsonDepth: 128, keepAliveMs: 15_000 });
+  });
+
   it("an unknown variable is only told", () => {
     const { warnings } = load({}, { EXCURSOR_PROT: "1", OTHER: "1" });
     expect(warnings).toEqual(['In the environment there is no setting "EXCURSOR_PROT"; did you mean "EXCURSOR_PORT"?']);

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { createFaceContext } from "../../src/app/face-context.ts";
-import { DEFAULT_LIMITS } from "../../src/config/settings.ts";
 import { ERROR_KINDS, type ErrorKind, ExcursorError } from "../../src/core/errors.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { JsonObject } from "../../src/core/turn.ts";
@@ -11,6 +10,7 @@ import { createRouter } from "../../src/server/routes/route.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { done, text, thinking, usage } from "../core/support/turns.ts";
 import { ControlledEngine } from "../server/support/controlled-engine.ts";
+import { DEFAULT_LIMITS } from "../support/default-limits.ts";
 
 /** What {@link describeFace} has to know of a face: how to ask in its dialect, and how to read its answers. */
 export interface FaceFixture {

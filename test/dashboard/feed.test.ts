@@ -34,7 +34,7 @@ it.skipIf(!hasRedis)(
   "shows the gateways of a cluster, their parked runs and forwards, and that Redis is away",
   async () => {
     const redis = await startRedis((cleanup) => onTestFinished(async () => void (await cleanup())));
-    const open = (node: string) => openDashboard({ cluster: { redis: redis.url, node }, limits: { handoverMs: 0 } });
+    const open = (node: string) => openDashboard({ cluster: { redis: redis.url, node } });
     const [a, b] = [await open("a"), await open("b")];
     const figuresOf = ({ cluster }: NowMessage) =>
       cluster?.nodes.map(({ name, parkedRuns, forwarded, served }) => [name, parkedRuns, forwarded, served]);

@@ -22,11 +22,7 @@ let watched: Watched;
 let page: Page;
 
 async function startNode(name: string): Promise<LiveDashboard> {
-  const environment = {
-    EXCURSOR_CLUSTER_REDIS: redis.url,
-    EXCURSOR_CLUSTER_NODE: name,
-    EXCURSOR_LIMITS_HANDOVER_MS: "0",
-  };
+  const environment = { EXCURSOR_CLUSTER_REDIS: redis.url, EXCURSOR_CLUSTER_NODE: name };
   const stage = await setUpGateway({}, environment, defer);
   const agents = { mine: { command: process.execPath, args: [AGENT] } };
   writeFileSync(join(stage.home, "config.json"), JSON.stringify({ agents }), { mode: 0o600 });
@@ -60,6 +56,8 @@ describe.skipIf(!hasRedis)("the page Now of a gateway in a cluster", () => {
   });
 
   afterAll(async () => {
+    // One that is stopped waits for new turns, as the other is there.
+    await Promise.all([a.stop("SIGKILL"), b.stop("SIGKILL")]);
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   });
 

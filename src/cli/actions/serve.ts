@@ -30,7 +30,7 @@ const IGNORED_SIGNALS =
  * times their content in memory, and has no setting for these streams alone. See
  * docs/decisions/2026-11-16-stream-buffers.md.
  */
-const STREAM_BUFFER_BYTES = 4 * 1024;
+export const STREAM_BUFFER_BYTES = 4 * 1024;
 
 /** Starts the gateway, prints its address, and runs until it is stopped. */
 export async function runServe({ demo, json, untilStdinEnds, ...settings }: ServeFlags): Promise<never> {

@@ -1,4 +1,4 @@
-import type { Limits } from "../../config/settings.ts";
+import type { Limits } from "../../config/limits.ts";
 import { Refusal } from "../refusal.ts";
 
 export interface BodyBudgetOptions {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Limits } from "../../config/settings.ts";
+import type { Limits } from "../../config/limits.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import { Refusal } from "../refusal.ts";

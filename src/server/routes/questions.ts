@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Limits } from "../../config/settings.ts";
+import type { Limits } from "../../config/limits.ts";
 import type { Awaitable } from "../../core/awaitable.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Elicit, ElicitationAnswer } from "../../core/hub/tool-hub.ts";

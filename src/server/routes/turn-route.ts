@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Limits } from "../../config/settings.ts";
+import type { Limits } from "../../config/limits.ts";
 import type { Awaitable } from "../../core/awaitable.ts";
 import type { RequestContext, ToolSource } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";

@@ -1,5 +1,5 @@
 import type { RawData, WebSocket } from "ws";
-import type { Limits } from "../../config/settings.ts";
+import type { Limits } from "../../config/limits.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { FaceModule, SocketDialect } from "../../faces/shared/face-module.ts";

@@ -21,7 +21,7 @@ function nodes(args: readonly string[], environment: Readonly<Record<string, str
 
 describe("excursor nodes", { timeout: 60_000 }, () => {
   it.skipIf(!hasRedis)("lists the gateways as a table and as JSON, without their proofs", async () => {
-    const { redis, open } = await openOwnCluster(defer, {}, { EXCURSOR_LIMITS_HANDOVER_MS: "60000" });
+    const { redis, open } = await openOwnCluster(defer, {}, {}, { handoverMs: 60_000 });
     const [, b] = [await open("a"), await open("b")];
     const table = await nodes(["--redis", redis.url]);
     expect(table).toMatchObject({ code: 0, stderr: "" });

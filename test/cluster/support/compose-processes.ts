@@ -106,7 +106,6 @@ export async function startComposed(
         EXCURSOR_HOME: join(folder, name),
         EXCURSOR_CLUSTER_REDIS: redis.url,
         EXCURSOR_CLUSTER_NODE: name,
-        EXCURSOR_LIMITS_HANDOVER_MS: "0",
       },
       defer,
     );

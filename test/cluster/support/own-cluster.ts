@@ -4,6 +4,7 @@ import { join } from "node:path";
 import OpenAI from "openai";
 import { loadConfig } from "../../../src/app/load-config.ts";
 import { openGateway } from "../../../src/app/open-gateway.ts";
+import type { FixedLimits } from "../../../src/config/limits.ts";
 import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
 import { KEY } from "../../gateway/support/gateway-process.ts";
@@ -25,6 +26,7 @@ export async function openOwnCluster(
   defer: (cleanup: () => unknown) => void,
   sim: Partial<SimOptions> = {},
   environment: Readonly<Record<string, string>> = {},
+  limits: Partial<FixedLimits> = { handoverMs: 0 },
 ) {
   const redis = await startRedis(defer);
   const trace: TraceEntry[] = [];
@@ -38,7 +40,6 @@ export async function openOwnCluster(
     EXCURSOR_TOKEN: "tester",
     EXCURSOR_CLUSTER_REDIS: redis.url,
     EXCURSOR_CLUSTER_NODE: name,
-    EXCURSOR_LIMITS_HANDOVER_MS: "0",
     ...environment,
   });
   const open = async (name: string, more: Readonly<Record<string, string>> = {}): Promise<OwnNode> => {
@@ -47,6 +48,7 @@ export async function openOwnCluster(
     const loaded = loadConfig({
       flags: {},
       environment: { EXCURSOR_HOME: home, ...environmentOf(name), ...more },
+      limits,
     });
     let log = "";
     const gateway = await openGateway(loaded, {

@@ -1,10 +1,15 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { loadConfig } from "../../../src/app/load-config.ts";
+import { openGateway } from "../../../src/app/open-gateway.ts";
 import { proves } from "../../clients/matrix/proof.ts";
 import { isGivenUp } from "../../sim/support/given-up.ts";
-import { KEY, setUpGateway } from "../support/gateway-process.ts";
+import { KEY } from "../support/gateway-process.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -254,8 +259,14 @@ describe("Anthropic's own client through the gateway", () => {
   });
 
   it("a silence is filled with pings, which may come before anything else", async () => {
-    const { start } = await setUpGateway({}, { EXCURSOR_LIMITS_KEEP_ALIVE_MS: "100" });
-    const { url } = await start();
+    const home = mkdtempSync(join(tmpdir(), "excursor-pings-"));
+    const limits = { keepAliveMs: 100 };
+    const loaded = loadConfig({ flags: { port: 0, key: KEY }, environment: { EXCURSOR_HOME: home }, limits });
+    const { url, close } = await openGateway(loaded, { isDemo: true, writeLog: () => {} });
+    onTestFinished(async () => {
+      await close(0);
+      rmSync(home, { recursive: true, force: true });
+    });
     const client = new Anthropic({ baseURL: url, apiKey: KEY, maxRetries: 0 });
     const message = await client.messages.stream(ask("@sim silent 600 ;; say at last")).finalMessage();
     expect(textIn(message)).toBe("at last");

@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
 import { createFaceContext } from "../../../src/app/face-context.ts";
 import { FACES } from "../../../src/app/faces.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../../src/config/settings.ts";
+import type { Limits } from "../../../src/config/limits.ts";
 import type { ModelInfo } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
@@ -11,6 +11,7 @@ import { createRedactor } from "../../../src/observe/redactor.ts";
 import { startGateway } from "../../../src/server/gateway.ts";
 import type { Gateway, GatewayOptions } from "../../../src/server/gateway-options.ts";
 import { openStateDatabase } from "../../../src/state/state-database.ts";
+import { DEFAULT_LIMITS } from "../../support/default-limits.ts";
 import { ControlledEngine } from "./controlled-engine.ts";
 
 export const KEY = "exc_test-key-of-the-gateway-0123456789";

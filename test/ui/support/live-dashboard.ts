@@ -17,7 +17,7 @@ export interface LiveDashboard {
   link(): Promise<string>;
   /** Opens a browser of its own and signs in. */
   signIn(browser: Browser, options?: { readonly colorScheme?: "light" | "dark" }): Promise<Watched>;
-  stop(): Promise<unknown>;
+  stop(signal?: NodeJS.Signals): Promise<unknown>;
   /** Starts another gateway at the same address. */
   restart(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export async function startDashboard(
       await watched.page.waitForSelector("main h1");
       return watched;
     },
-    stop: () => gateway.stop(),
+    stop: (signal) => gateway.stop(signal),
     async restart() {
       gateway = await stage.start("--port", new URL(url).port);
     },

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type CallToolResult, createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
-import type { Limits } from "../../../config/settings.ts";
+import type { Limits } from "../../../config/limits.ts";
 import type { HubCallLog } from "../../../core/engine/call-log.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { unlessGone } from "../../../core/ignored-failures.ts";

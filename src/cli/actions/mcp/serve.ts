@@ -3,7 +3,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import { composeHub } from "../../../app/hub/compose-hub.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { keyOf } from "../../../config/key-file.ts";
-import type { Limits } from "../../../config/settings.ts";
+import type { Limits } from "../../../config/limits.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { unlessGone } from "../../../core/ignored-failures.ts";
 import type { Secret } from "../../../core/secret.ts";
