@@ -39,10 +39,17 @@ const MCP_SERVERS: Packages = {
   "@modelcontextprotocol/server-memory": { version: "2026.8.31" },
 };
 
+/** What `npm run mutants` needs. */
+const MUTATION_TESTER: Packages = {
+  "@stryker-mutator/core": { version: "10.1.1" },
+  "@stryker-mutator/vitest-runner": { version: "10.1.1" },
+};
+
 export const CLIENTS_FOLDER = fileURLToPath(new URL("../.clients", import.meta.url));
 
 export const installClients = (): void => install(CLIENTS);
 export const installMcpServers = (): void => install(MCP_SERVERS);
+export const installMutationTester = (): void => install(MUTATION_TESTER);
 
 /** Installs missing packages into .clients. */
 function install(packages: Packages): void {
