@@ -10,8 +10,7 @@ import type { JsonObject, Principal } from "./turn.ts";
  * - Every call settles, by a deadline of the implementation's own.
  * - Each other principal delays a check at most by that deadline, and never makes it fail. All unverified tokens together
  *   count as one principal. Keys of the gateway never wait for tokens.
- * - It compiles only keywords that it knows. Annotations (`title`, `format`, `x-…`) do not affect the result; a keyword that
- *   would affect it and is not supported (`$async`, `$dynamicRef`, a `$ref` to elsewhere) makes the schema refused.
+ * - Annotations (`title`, `format`, `x-…`) do not affect the result. `$async` and a `$ref` to elsewhere make the schema refused.
  */
 export interface SchemaChecker {
   /**

@@ -1,8 +1,8 @@
+import { createHash } from "node:crypto";
 import { ExcursorError } from "../core/errors.ts";
 import type { SchemaChecker, SchemaContext } from "../core/schema-checker.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
-import { type ReducedSchema, reduceSchema } from "./reduce-schema.ts";
-import { UnusableSchema } from "./unusable-schema.ts";
+import { sizeProblem } from "./check-size.ts";
 import { Verdicts } from "./verdicts.ts";
 import type { WorkerRequest } from "./worker-messages.ts";
 import { type Outcome, WORKER_LIMITS, type WorkerLimits, WorkerQueue } from "./worker-queue.ts";
@@ -25,9 +25,9 @@ const TOO_COSTLY = "it takes too long or too much memory to compile";
 const TOO_COSTLY_TO_CHECK = "it takes too long or too much memory to check an answer against it";
 
 /**
- * Checks answers against JSON schemas. Reduces a schema in this thread to what is known and bounded, then compiles and
- * checks it in a worker thread under a deadline. Keys of the gateway and tokens of requests have a worker each, with
- * separate verdicts. The first schema starts a worker.
+ * Checks answers against JSON schemas. Measures a schema in this thread, then compiles and applies it in a worker thread
+ * under a deadline. Keys of the gateway and tokens of requests have a worker each, with separate verdicts. The first
+ * schema starts a worker.
  */
 export function createSchemaChecker(limits: WorkerLimits = WORKER_LIMITS): OwnedSchemaChecker {
   const forKeys: Lane = { queue: new WorkerQueue(limits), verdicts: new Verdicts() };
@@ -61,11 +61,11 @@ export function createSchemaChecker(limits: WorkerLimits = WORKER_LIMITS): Owned
 
   return {
     async open(schema, context) {
-      const reduced = reduce(schema, context.field);
-      await run(reduced, context);
+      const request = requestFor(schema, context.field);
+      await run(request, context);
       return async (answer) => {
         if (answer.length > MAX_ANSWER_CHARS) return "it is too long to be checked";
-        const outcome = await run({ ...reduced, answer }, context);
+        const outcome = await run({ ...request, answer }, context);
         return outcome.type === "mismatch" ? outcome.problem : undefined;
       };
     },
@@ -75,12 +75,15 @@ export function createSchemaChecker(limits: WorkerLimits = WORKER_LIMITS): Owned
   };
 }
 
-function reduce(schema: JsonObject, field: string): ReducedSchema {
+/** Throws if the schema is too large, or nested too deeply for JSON. */
+function requestFor(schema: JsonObject, field: string): WorkerRequest {
+  const problem = sizeProblem(schema);
+  if (problem !== undefined) throw unusable(field, problem);
   try {
-    return reduceSchema(schema);
-  } catch (error) {
-    if (error instanceof UnusableSchema) throw unusable(field, error.message);
-    throw error;
+    const json = JSON.stringify(schema);
+    return { json, digest: createHash("sha256").update(json).digest("base64url") };
+  } catch {
+    throw unusable(field, "it is nested too deeply");
   }
 }
 

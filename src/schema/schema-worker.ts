@@ -17,6 +17,7 @@ const OPTIONS = {
   logger: false,
   meta: false,
   validateFormats: false,
+  // Its own check would not know the metaschema that `$schema` names.
   validateSchema: false,
   // Otherwise every answer has a property `constructor`.
   ownProperties: true,
@@ -34,14 +35,64 @@ function toRegExp(pattern: string): RegExp {
   }
 }
 
-function compile({ json, draft }: WorkerRequest): Check {
-  const ajv = draft === "2020" ? new Ajv2020(OPTIONS as object) : new Ajv2019(OPTIONS as object);
-  const validate = ajv.compile(JSON.parse(json));
-  return (answer) => {
-    if (validate(answer) === true) return undefined;
-    const problems = validate.errors?.slice(0, MAX_PROBLEMS) ?? null;
-    return ajv.errorsText(problems, { dataVar: "it", separator: "; " }).slice(0, MAX_PROBLEM_CHARS);
+/** One value of each type. A schema that leads back to itself, or multiplies, does so for one of them. */
+const SAMPLES: readonly unknown[] = [null, true, 1, "", [], {}];
+/** The compiler nests the alternatives, so its time grows with the square of their number. */
+const MAX_ALTERNATIVES = 500;
+/** Members that change nothing, and names of older drafts, need not be as the metaschema wants them. */
+const UNCHECKED =
+  /\/(?:title|description|default|examples|deprecated|readOnly|writeOnly|format|\$comment|\$schema|\$id|content\w+)(?:\/\d+)?$/;
+
+/** Returns a function that compiles schemas of one draft. */
+function createCompiler(Ajv: typeof Ajv2020 | typeof Ajv2019, metaschema: string): (schema: object) => Check {
+  const meta = new Ajv({ strict: false, allErrors: true, logger: false, validateFormats: false });
+  return (schema) => {
+    const isSound = meta.validate(metaschema, schema);
+    const wrong = isSound ? undefined : meta.errors?.find(({ instancePath }) => !UNCHECKED.test(instancePath));
+    if (wrong) throw new Error(`${wrong.instancePath} ${wrong.message}`.trim());
+    // A new one for each: it remembers all that it has seen.
+    const ajv = new Ajv(OPTIONS as object).removeKeyword("id");
+    const validate = ajv.compile(schema);
+    for (const sample of SAMPLES) validate(sample);
+    return (answer) => {
+      if (validate(answer) === true) return undefined;
+      const problems = validate.errors?.slice(0, MAX_PROBLEMS) ?? null;
+      return ajv.errorsText(problems, { dataVar: "it", separator: "; " }).slice(0, MAX_PROBLEM_CHARS);
+    };
   };
+}
+
+/** Returns a function that compiles schemas. Draft 2019-09 also stands for all older ones. */
+function createCompilers(): (json: string) => Check {
+  let newest: ReturnType<typeof createCompiler> | undefined;
+  let older: typeof newest;
+  return (json) => {
+    const schema = JSON.parse(json, prepareMember);
+    if (isOlder(json, schema.$schema)) {
+      older ??= createCompiler(Ajv2019, "https://json-schema.org/draft/2019-09/schema");
+      return older(schema);
+    }
+    newest ??= createCompiler(Ajv2020, "https://json-schema.org/draft/2020-12/schema");
+    return newest(schema);
+  };
+}
+
+/** Without `$schema`, a list under `items` can only mean an older draft. */
+const isOlder = (json: string, name: unknown): boolean =>
+  typeof name === "string"
+    ? /\/draft-0\d\/|\/2019-09\//.test(name)
+    : json.includes('"items":[') && !json.includes('"prefixItems":');
+
+/**
+ * Throws for what the compiler cannot be left alone with. Drops OpenAPI's `nullable` where it has no `type` to widen, which
+ * Ajv refuses.
+ */
+function prepareMember(this: { readonly type?: unknown }, name: string, value: unknown): unknown {
+  if (name === "$async" && value === true) throw new Error("$async is not supported");
+  const isList = (name === "oneOf" || name === "anyOf") && Array.isArray(value);
+  if (isList && value.length > MAX_ALTERNATIVES) throw new Error(`${name} has more than ${MAX_ALTERNATIVES} schemas`);
+  const isIdle = name === "nullable" && (value === false || (value === true && this.type === undefined));
+  return isIdle ? undefined : value;
 }
 
 /**
@@ -51,9 +102,9 @@ function compile({ json, draft }: WorkerRequest): Check {
 function createReplies(): (request: WorkerRequest) => WorkerReply {
   /** By digest, the least recently used first. */
   const compiled = new Map<string, Check>();
-  const checkFor = (request: WorkerRequest): Check => {
-    const { digest } = request;
-    const check = compiled.get(digest) ?? compile(request);
+  const compile = createCompilers();
+  const checkFor = ({ digest, json }: WorkerRequest): Check => {
+    const check = compiled.get(digest) ?? compile(json);
     compiled.delete(digest);
     compiled.set(digest, check);
     for (const oldest of compiled.keys()) {
@@ -82,7 +133,7 @@ function createReplies(): (request: WorkerRequest) => WorkerReply {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof RangeError) return "it is too complex to be compiled";
+  if (error instanceof RangeError) return "it is nested too deeply, or leads back to itself";
   return error instanceof Error ? error.message.slice(0, MAX_PROBLEM_CHARS) : "it cannot be compiled";
 }
 

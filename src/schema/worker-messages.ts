@@ -1,7 +1,9 @@
-import type { ReducedSchema } from "./reduce-schema.ts";
-
 /** Asks the worker to compile a schema, and to check an answer if there is one. */
-export interface WorkerRequest extends ReducedSchema {
+export interface WorkerRequest {
+  /** The schema as JSON text. */
+  readonly json: string;
+  /** Of the schema. */
+  readonly digest: string;
   /** JSON text. */
   readonly answer?: string;
 }

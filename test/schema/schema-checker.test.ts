@@ -6,7 +6,15 @@ import { Secret } from "../../src/core/secret.ts";
 import type { JsonObject, JsonValue, Principal } from "../../src/core/turn.ts";
 import { createSchemaChecker } from "../../src/schema/schema-checker.ts";
 import { WORKER_LIMITS, type WorkerLimits } from "../../src/schema/worker-queue.ts";
-import { DOUBLING, DOUBLING_ANSWER, ENDLESS_ENUMS, SLOW_ANSWER, SLOW_PATTERN } from "./support/hostile-schemas.ts";
+import {
+  DOUBLING,
+  DOUBLING_ANSWER,
+  ENDLESS_ENUMS,
+  LADDER,
+  nested,
+  SLOW_ANSWER,
+  SLOW_PATTERN,
+} from "./support/hostile-schemas.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -182,6 +190,37 @@ describe("schemas as programs make them", () => {
     ],
     // biome-ignore lint/suspicious/noThenProperty: the keyword's name.
     ["if, then, else", { if: { type: "string" }, then: { minLength: 2 }, else: { minimum: 2 } }, "ab", 1],
+    [
+      "references of OpenAPI, back to the whole",
+      { $ref: "#/components/schemas/A", components: { schemas: { A: { type: "array", items: { $ref: "#" } } } } },
+      [[[]]],
+      [[1]],
+    ],
+    [
+      "references by an $id, as TypeBox makes them",
+      { properties: { tree: { $id: "Node", type: "object", properties: { next: { $ref: "Node" } } } } },
+      { tree: { next: {} } },
+      { tree: { next: 1 } },
+    ],
+    [
+      "references by an $anchor, and by the whole address",
+      {
+        $id: "https://x/y",
+        items: { $ref: "#a" },
+        contains: { $ref: "https://x/y#/$defs/a" },
+        $defs: { a: { $anchor: "a", type: "number" } },
+      },
+      [1],
+      ["1"],
+    ],
+    ["draft 4, with an id", { $schema: "http://json-schema.org/draft-04/schema#", id: "x", type: "number" }, 1, "1"],
+    [
+      "annotations of any form",
+      { title: 5, examples: "x", properties: { title: { type: "string" } } },
+      {},
+      { title: 1 },
+    ],
+    ["nullable without a type", { anyOf: [{ type: "string" }], nullable: true }, "a", 1],
     ["true and false", { properties: { a: true, b: false } }, { a: 1 }, { b: 1 }],
     [
       "names of JavaScript's",
@@ -217,8 +256,24 @@ describe("hostile schemas (SEC-26)", () => {
   });
 
   it.each([
-    ["$async", { $async: true }, /\/\$async: this keyword is not supported/],
+    ["$async", { $async: true }, /\$async is not supported/],
+    ["$async inside", { properties: { a: { $async: true } } }, /\$async is not supported/],
+    ["a reference elsewhere", { $ref: "https://example.com/x" }, /can't resolve reference/],
+    ["a reference to nothing", { $ref: "#/$defs/a" }, /can't resolve reference/],
     ["a reference to itself", { $ref: "#" }, /leads back to itself/],
+    [
+      "itself in the end",
+      { anyOf: [{ not: { $ref: "#/$defs/a" } }], $defs: { a: { allOf: [{ $ref: "#" }] } } },
+      /itself/,
+    ],
+    ["an unknown type", { type: ["string", "strin"] }, /\/type/],
+    ["a deep list of names", { required: [nested(100, [])] }, /\/required\/0 must be string/],
+    ["something else for a schema", { properties: { a: null } }, /\/properties\/a must be object,boolean/],
+    ["something else for a number", { maxLength: { toString: 1 } }, /\/maxLength must be integer/],
+    ["too many alternatives", { oneOf: Array.from({ length: 501 }, () => ({})) }, /oneOf has more than 500/],
+    ["too long a description", { description: "x".repeat(600_000) }, /more than 524288 characters/],
+    ["too much in a definition that is not used", { $defs: { a: { b: Array(300_000).fill(1) } } }, /524288/],
+    ["a schema that is nested too deep", nested(50_000, {}, "not") as JsonObject, /nested too deeply/],
     ["a broken pattern", { pattern: "(" }, /Invalid regular expression/],
     ["a broken pattern for names", { patternProperties: { "[": true } }, /Invalid regular expression/],
   ])("%s is refused, once and again", async (_, schema, why) => {
@@ -238,6 +293,11 @@ describe("hostile schemas (SEC-26)", () => {
     // It is remembered, for who has asked for it.
     await expect(open(schema)).rejects.toMatchObject(refused(/too long/));
     await expect(open(schema, "another")).resolves.toBeTypeOf("function");
+  });
+
+  it("references that multiply are ended before anything is checked", async () => {
+    const { open } = setUp({ jobMs: 1000 });
+    await expect(open(LADDER)).rejects.toMatchObject(refused(/too long/));
   });
 
   it("what needs too much memory is ended, and the next check works", async () => {
