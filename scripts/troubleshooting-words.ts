@@ -96,9 +96,9 @@ export const CODE_WORDS: Readonly<Record<string, Partial<CodeWords>>> = {
   resume_stalled: { text: "The backend did not continue after it received the tool results." },
   service_broken: { text: "The service starts …, which does not exist. Or: The file of the service is not complete." },
   state_failed: { hint: "Answers go on. Check that the disk has free space and that state.db is yours." },
-  state_quarantined: {
-    text: "The state file was damaged. A new one was created.",
-    hint: "The old one is kept beside it. Conversations are replayed from the clients' transcripts.",
+  state_put_aside: {
+    text: "The state file was damaged, or is of another version of Excursor. It was renamed, and a new one begun.",
+    hint: "The message says where it is now. Conversations are replayed from the clients' transcripts.",
   },
   state_unusable: {
     text: "The state file cannot be opened or created: ….",

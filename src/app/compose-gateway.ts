@@ -51,7 +51,6 @@ import { type ComposedHub, composeHub } from "./hub/compose-hub.ts";
 import type { Config } from "./load-config.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
-import { adoptDayTokens } from "./usage/adopt-day-tokens.ts";
 import { ChargeFollower } from "./usage/charge-follower.ts";
 import { createLimits } from "./usage/create-limits.ts";
 import { logPhases } from "./usage/log-phases.ts";
@@ -167,7 +166,6 @@ async function compose(
   const store = await openUsage({ ...options, clock });
   onClose(() => store.close());
   const isRecorded = config.usage.record === "on";
-  if (isRecorded) adoptDayTokens(state, store);
   const prices = new Prices(config.prices);
   const charges = new ChargeFollower({
     access: options.access,

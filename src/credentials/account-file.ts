@@ -29,7 +29,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads the accounts; none if there is no file. If the file is damaged, reads the previous version and calls
- * `onDamage`. Throws if others may read the file, if a newer Excursor has written it, or if both versions are damaged.
+ * `onDamage`. Throws if others may read the file, if it is of another version of Excursor, or if it and its copy are damaged.
  */
 export function readAccounts(path: string, onDamage: (text: string) => void): WrittenAccounts {
   checkPrivate(path);

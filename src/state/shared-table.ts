@@ -104,7 +104,7 @@ export function openSharedTable(database: StateDatabase, shape: TableShape, opti
  * push out each other, and never the owner or a key. If there are too many of them, the one that holds least loses all
  * its rows.
  *
- * `holding` has a row for each principal; triggers keep it up to date, see migrations.ts.
+ * `holding` has a row for each principal; triggers keep it up to date, see schema.ts.
  */
 function prepareShares(connection: DatabaseSync, { name, order }: TableShape, limits: StoreLimits) {
   const known = prepareRoom(connection, name, KNOWN, { ...limits, maxPrincipals: Number.POSITIVE_INFINITY });

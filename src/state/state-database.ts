@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../core/errors.ts";
 import { fileError } from "../files/file-error.ts";
+import { openOrPutAside } from "./open-or-put-aside.ts";
 import { openConnection } from "./open-sqlite.ts";
-import { isBusy, isCorrupt } from "./sqlite-failure.ts";
-import { quarantine } from "./state-file.ts";
+import { isBusy } from "./sqlite-failure.ts";
 import { type Begin, inTransaction } from "./transaction.ts";
 
 /** The database that persists between runs of the program. Several processes may have it open. */
@@ -26,7 +26,7 @@ export interface StateOptions {
 }
 
 export interface StateNotice {
-  readonly code: "state_quarantined" | "state_failed";
+  readonly code: "state_put_aside" | "state_failed";
   readonly text: string;
 }
 
@@ -63,16 +63,11 @@ export async function openStateDatabase(path: string, options: StateOptions = {}
 
 async function openSound(path: string, onNotice: (notice: StateNotice) => void): Promise<DatabaseSync> {
   const Database = await loadSqlite();
+  const open = () => openConnection(Database, path);
+  if (path === ":memory:") return open();
+  const onAside = (text: string) => onNotice({ code: "state_put_aside", text });
   try {
-    return openConnection(Database, path);
-  } catch (error) {
-    if (!isCorrupt(error)) throw unusable(error);
-    const aside = quarantine(path);
-    const text = `The state file was damaged. Excursor created a new one and kept the old one at ${aside}.`;
-    onNotice({ code: "state_quarantined", text });
-  }
-  try {
-    return openConnection(Database, path);
+    return await openOrPutAside({ path, name: "state file", open, onAside });
   } catch (error) {
     throw unusable(error);
   }

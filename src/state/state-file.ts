@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fchmodSync,
   lstatSync,
   mkdirSync,
@@ -35,11 +36,23 @@ export function prepareStateFile(path: string): void {
   }
 }
 
-/** Renames a damaged file, replacing the one that was renamed before. Returns the new path. */
-export function quarantine(path: string): string {
-  const aside = `${path}.corrupt`;
-  for (const suffix of ["", ...COMPANIONS]) {
-    rmSync(aside + suffix, { force: true });
+/** Renames a file to a name beside it that no file has. Returns the new path. */
+export function putAside(path: string, mark: string): string {
+  let aside = `${path}.${mark}`;
+  for (let count = 2; existsSync(aside); count++) aside = `${path}.${mark}-${count}`;
+  return renameWhole(path, aside);
+}
+
+/** Renames a file to one name beside it, and replaces the file that has this name. Returns the new path. */
+export function replaceAside(path: string, mark: string): string {
+  const aside = `${path}.${mark}`;
+  for (const suffix of ["", ...COMPANIONS]) rmSync(aside + suffix, { force: true });
+  return renameWhole(path, aside);
+}
+
+/** Renames the companions first: beside a new file they would be taken for its own. */
+function renameWhole(path: string, aside: string): string {
+  for (const suffix of [...COMPANIONS, ""]) {
     try {
       renameSync(path + suffix, aside + suffix);
     } catch (error) {

@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -12,6 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
@@ -58,14 +60,44 @@ describe("the file", () => {
     await expect(openStateDatabase(directory.file)).rejects.toMatchObject({ kind: "config", code: "state_unusable" });
   });
 
-  test("of a newer version is left alone", async () => {
+  test("of another version never takes the place of one that was put aside before", async () => {
+    using directory = stateDirectory();
+    const marks = ["version-7", "version-7-2", "version-7-3"];
+    for (const mark of marks) {
+      const database = await openStateDatabase(directory.file);
+      createKeyValueStore(database, "s").set("k", mark);
+      database.connection.exec("PRAGMA user_version = 7");
+      database.close();
+    }
+    (await openStateDatabase(directory.file)).close();
+    const kept = marks.map((mark) => {
+      const aside = new DatabaseSync(`${directory.file}.${mark}`);
+      const value = aside.prepare("SELECT value FROM kv").get()?.["value"];
+      aside.close();
+      return value;
+    });
+    expect(kept).toEqual(marks);
+  });
+
+  test("of another version is put aside once by several that open it", async () => {
     using directory = stateDirectory();
     const database = await openStateDatabase(directory.file);
-    database.connection.exec("PRAGMA user_version = 99");
+    createKeyValueStore(database, "s").set("k", "kept");
+    database.connection.exec("PRAGMA user_version = 7");
     database.close();
-    const before = readFileSync(directory.file);
-    await expect(openStateDatabase(directory.file)).rejects.toMatchObject({ kind: "config", code: "state_too_new" });
-    expect(readFileSync(directory.file).equals(before)).toBe(true);
+    const notices: StateNotice[] = [];
+    const onNotice = (notice: StateNotice) => notices.push(notice);
+    const opened = await Promise.all([1, 2, 3].map(() => openStateDatabase(directory.file, { onNotice })));
+    expect(notices.map(({ code }) => code)).toEqual(["state_put_aside"]);
+    const [first, ...others] = opened.map((one) => createKeyValueStore(one, "s"));
+    first?.set("k", "new");
+    expect(others.map((one) => one.get("k"))).toEqual(["new", "new"]);
+    for (const one of opened) one.close();
+    const aside = new DatabaseSync(`${directory.file}.version-7`);
+    expect(aside.prepare("SELECT value FROM kv").get()).toMatchObject({ value: "kept" });
+    aside.close();
+    const files = readdirSync(dirname(directory.file)).sort();
+    expect(files).toEqual(["state.db", "state.db.lock", "state.db.version-7"]);
   });
 });
 
@@ -101,7 +133,7 @@ describe("a damaged file", () => {
     using directory = stateDirectory();
     mkdirSync(dirname(directory.file), { mode: 0o700 });
     writeFileSync(directory.file, content, { mode: 0o600 });
-    expect(await reopen(directory.file)).toEqual(["state_quarantined"]);
+    expect(await reopen(directory.file)).toEqual(["state_put_aside"]);
     expect(readFileSync(`${directory.file}.corrupt`).equals(Buffer.from(content))).toBe(true);
     expect(mode(directory.file)).toBe(0o600);
   });
@@ -179,25 +211,37 @@ describe("several processes", () => {
     database.close();
   });
 
-  test("make the file, and write to it, at the same time", async () => {
-    using directory = stateDirectory();
-    const writers = ["a", "b", "c"].map((name) => start(directory.file, name, 60));
-    const outputs = await Promise.all(
-      writers.map(async (writer) => {
-        const exit = once(writer, "exit");
-        const lines: string[] = [];
-        for await (const line of createInterface({ input: writer.stdout ?? expect.unreachable() })) lines.push(line);
-        return { code: (await exit)[0], lines };
-      }),
-    );
-    const expected = { code: 0, lines: Array.from({ length: 60 }, (_, index) => String(index)) };
-    expect(outputs).toEqual([expected, expected, expected]);
-    const database = await openStateDatabase(directory.file);
-    expect({ ...database.connection.prepare("SELECT total(items) AS items FROM holding").get() }).toEqual({
-      items: 180,
-    });
-    database.close();
-  });
+  test.each(["make the file", "put a file of another version aside"])(
+    "%s, and write, at the same time",
+    async (what) => {
+      using directory = stateDirectory();
+      if (what !== "make the file") {
+        const other = await openStateDatabase(directory.file);
+        other.connection.exec("PRAGMA user_version = 99");
+        other.close();
+      }
+      const writers = ["a", "b", "c"].map((name) => start(directory.file, name, 60));
+      const outputs = await Promise.all(
+        writers.map(async (writer) => {
+          const exit = once(writer, "exit");
+          const lines: string[] = [];
+          for await (const line of createInterface({ input: writer.stdout ?? expect.unreachable() })) lines.push(line);
+          return { code: (await exit)[0], lines };
+        }),
+      );
+      const isNotice = (line: string) => line.startsWith("notice");
+      const expected = { code: 0, lines: Array.from({ length: 60 }, (_, index) => String(index)) };
+      const written = outputs.map(({ code, lines }) => ({ code, lines: lines.filter((line) => !isNotice(line)) }));
+      expect(written).toEqual([expected, expected, expected]);
+      const notices = outputs.flatMap(({ lines }) => lines.filter(isNotice));
+      expect(notices).toHaveLength(what === "make the file" ? 0 : 1);
+      const database = await openStateDatabase(directory.file);
+      expect({ ...database.connection.prepare("SELECT total(items) AS items FROM holding").get() }).toEqual({
+        items: 180,
+      });
+      database.close();
+    },
+  );
 });
 
 describe("a failure", () => {

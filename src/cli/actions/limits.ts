@@ -8,7 +8,7 @@ import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import { keysPath, readKeys } from "../../server/gate/keys/gateway-keys.ts";
 import { liftLimits } from "../../usage/limits/lift-limits.ts";
 import { limitUse } from "../../usage/queries/limit-use.ts";
-import { openUsageDatabase } from "../../usage/store/usage-database.ts";
+import { openUsageDatabase, openUsageForReading } from "../../usage/store/usage-database.ts";
 import { UsageStore } from "../../usage/store/usage-store.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
@@ -114,11 +114,13 @@ function linesOf(key: LimitedKey, store: UsageStore): readonly LimitLine[] {
   });
 }
 
-/** Opens the usage record; an empty one if there is none yet. */
+/** Opens the usage record; an empty one if there is none yet. Only a gateway puts a record of another version aside. */
 async function withStore<T>(home: string, work: (store: UsageStore, connection: DatabaseSync) => T): Promise<T> {
   const path = usagePath(home);
   const onNotice = (text: string) => void process.stderr.write(`${text}\n`);
-  const connection = await openUsageDatabase(existsSync(path) ? path : ":memory:", onNotice);
+  const known = await openUsageForReading(path);
+  known?.close();
+  const connection = await openUsageDatabase(known ? path : ":memory:", onNotice);
   const store = new UsageStore(connection, {
     maxAgeMs: Number.MAX_SAFE_INTEGER,
     maxBytes: Number.MAX_SAFE_INTEGER,

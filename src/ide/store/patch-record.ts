@@ -43,7 +43,7 @@ const journalSchema = z.object({
 /** A change in progress. It has enough to finish the change or to undo it, wherever it stops. */
 export type Journal = Readonly<z.infer<typeof journalSchema>>;
 
-/** Returns undefined if there is no record, or if it is damaged. Nothing is restored then. Throws if it is too new. */
+/** Returns undefined if there is no record, or if it is damaged: nothing is restored then. Throws if it has another format. */
 export const parseRecord = (text: string | undefined): PatchRecord | undefined =>
   text === undefined ? undefined : parseSealed(recordSchema, text);
 
@@ -54,7 +54,8 @@ function parseSealed<T>(schema: z.ZodType<T>, text: string): T | undefined {
     const sealed = z.object({ digest, body: z.string() }).parse(JSON.parse(text));
     if (digestOf([Buffer.from(sealed.body)]) !== sealed.digest) return undefined;
     const body: unknown = JSON.parse(sealed.body);
-    if (newerSchema.safeParse(body).success) throw tooNew();
+    const { success, data } = formatSchema.safeParse(body);
+    if (success && data.format !== FORMAT) throw otherFormat();
     return schema.safeParse(body).data;
   } catch (error) {
     if (error instanceof ExcursorError) throw error;
@@ -62,10 +63,10 @@ function parseSealed<T>(schema: z.ZodType<T>, text: string): T | undefined {
   }
 }
 
-const newerSchema = z.object({ format: z.number().min(FORMAT + 1) });
+const formatSchema = z.object({ format: z.number() });
 
-const tooNew = (): ExcursorError =>
-  new ExcursorError("config", "This Cursor was patched by a newer Excursor.", {
-    code: "ide_too_new",
-    hint: "Update Excursor. Nothing was changed.",
+const otherFormat = (): ExcursorError =>
+  new ExcursorError("config", "This Cursor was patched by another version of Excursor.", {
+    code: "ide_other_version",
+    hint: "Use that version to restore it. Nothing was changed.",
   });

@@ -1,10 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../../core/errors.ts";
-import { backUpDatabase } from "../../state/back-up-database.ts";
-import { isCorrupt } from "../../state/sqlite-failure.ts";
+import { openOrPutAside } from "../../state/open-or-put-aside.ts";
+import { requireSchema, type VersionedSchema, versionOf } from "../../state/schema-version.ts";
 import { loadSqlite } from "../../state/state-database.ts";
-import { prepareStateFile, quarantine } from "../../state/state-file.ts";
-import { inTransaction } from "../../state/transaction.ts";
 
 /** A write waits no longer for another process; the batch is tried again a second later. */
 const BUSY_TIMEOUT_MS = 100;
@@ -20,9 +18,12 @@ const LOG_PAGES = 4000;
  * `spent` has the sums of each principal by UTC hour; limits read it, and it outlives the rows that it sums up.
  * `unsettled` has what the cluster is still to be told of requests, as JSON.
  * `billing_period` has what Cursor said last of each account; the gateway's default account has an empty name.
+ * Raise the version with every change: a file of another version is put aside.
  */
-const MIGRATIONS: readonly string[] = [
-  `CREATE TABLE request (
+const SCHEMA: VersionedSchema = {
+  version: 7,
+  sql: `
+  CREATE TABLE request (
     at INTEGER PRIMARY KEY, id TEXT NOT NULL, principal TEXT NOT NULL, key_name TEXT NOT NULL, client TEXT NOT NULL,
     face TEXT NOT NULL, route TEXT NOT NULL, model_asked TEXT, model TEXT, driver TEXT, conversation TEXT,
     status INTEGER NOT NULL, error TEXT, first_ms REAL, ms REAL NOT NULL, phases TEXT NOT NULL,
@@ -41,51 +42,45 @@ const MIGRATIONS: readonly string[] = [
     principal TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL, tokens INTEGER NOT NULL,
     micros INTEGER NOT NULL, PRIMARY KEY (principal, hour)
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE fact (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE billing_period (
+  CREATE TABLE fact (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE billing_period (
     account TEXT PRIMARY KEY, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE run (
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE run (
     at INTEGER PRIMARY KEY, id TEXT NOT NULL, requests TEXT NOT NULL, principal TEXT NOT NULL, driver TEXT, model TEXT,
     conversation TEXT, upstream_conversation ANY, account TEXT, start TEXT NOT NULL, start_reason TEXT,
     parked_ms INTEGER NOT NULL, ms INTEGER NOT NULL, outcome TEXT NOT NULL,
     input INTEGER, output INTEGER, cached INTEGER, cache_written INTEGER, reasoning INTEGER, origin TEXT
   ) STRICT;
   CREATE INDEX run_upstream ON run (upstream_conversation) WHERE upstream_conversation IS NOT NULL;
+  -- The runs of a conversation are found by the times of its requests. Few runs have no figures of the upstream.
+  CREATE INDEX run_inexact ON run (at) WHERE origin IS NOT 'upstream';
   CREATE TABLE charge (
     account TEXT NOT NULL, at INTEGER NOT NULL, conversation ANY NOT NULL, model TEXT NOT NULL,
     input INTEGER NOT NULL, output INTEGER NOT NULL, cached INTEGER NOT NULL, cache_written INTEGER NOT NULL,
     cost_micros INTEGER NOT NULL, charged_micros INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX charge_time ON charge (at);`,
-  `CREATE INDEX charge_conversation ON charge (conversation);
-  CREATE INDEX run_conversation ON run (conversation) WHERE upstream_conversation IS NOT NULL;`,
-  // The runs of a conversation are found by the times of its requests. Few runs have no figures of the upstream.
-  `DROP INDEX run_conversation;
-  CREATE INDEX run_inexact ON run (at) WHERE origin IS NOT 'upstream';`,
-  `CREATE TABLE unsettled (
+  CREATE INDEX charge_time ON charge (at);
+  CREATE INDEX charge_conversation ON charge (conversation);
+  CREATE TABLE unsettled (
     id TEXT PRIMARY KEY, principal TEXT NOT NULL, at INTEGER NOT NULL, rest TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX unsettled_principal ON unsettled (principal);`,
-];
+};
 
-/** Opens the usage record at this path, or one in memory (`:memory:`). A damaged file is put aside. */
-export async function openUsageDatabase(path: string, onNotice: (text: string) => void): Promise<DatabaseSync> {
+/** Opens the usage record at this path, or one in memory (`:memory:`). A file that is damaged or of another version is put aside. */
+export async function openUsageDatabase(path: string, onAside: (text: string) => void): Promise<DatabaseSync> {
   const Database = await loadSqlite();
-  const open = () => prepared(new Database(path), () => backUpDatabase(Database, path));
+  const open = () => prepared(new Database(path));
   if (path === ":memory:") return open();
-  prepareStateFile(path);
   try {
-    return open();
+    return await openOrPutAside({ path, name: "usage record", open, onAside });
   } catch (error) {
-    if (!isCorrupt(error)) throw unusable(error);
-    onNotice(`The usage record was damaged. A new one was begun; the old one is kept at ${quarantine(path)}.`);
+    throw unusable(error);
   }
-  prepareStateFile(path);
-  return open();
 }
 
-/** Opens a usage record for reading; undefined if there is none. */
+/** Opens a usage record for reading; undefined if there is none. Throws if it is of another version. */
 export async function openUsageForReading(path: string): Promise<DatabaseSync | undefined> {
   const Database = await loadSqlite();
   const { existsSync } = await import("node:fs");
@@ -93,46 +88,32 @@ export async function openUsageForReading(path: string): Promise<DatabaseSync | 
   try {
     const connection = new Database(path, { readOnly: true });
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    checkVersion(connection);
-    return connection;
+    const version = versionOf(connection);
+    if (version === SCHEMA.version) return connection;
+    connection.close();
+    if (version === 0) return undefined;
   } catch (error) {
     throw unusable(error);
   }
+  throw new ExcursorError("config", "The usage record is of another version of Excursor.", {
+    code: "usage_other_version",
+    hint: "Read it with that version. When this one starts as a gateway, it renames usage.db in the home folder and begins a new one.",
+  });
 }
 
-function prepared(connection: DatabaseSync, backUp: () => void): DatabaseSync {
+function prepared(connection: DatabaseSync): DatabaseSync {
   try {
     connection.exec(
       `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
         PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`,
     );
-    checkVersion(connection);
-    if (versionOf(connection) < MIGRATIONS.length) {
-      inTransaction(connection, "BEGIN IMMEDIATE", () => {
-        // Another process may have been quicker.
-        const version = versionOf(connection);
-        if (version > 0 && version < MIGRATIONS.length) backUp();
-        for (const step of MIGRATIONS.slice(version)) connection.exec(step);
-        connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
-      });
-    }
+    requireSchema(connection, SCHEMA);
     return connection;
   } catch (error) {
     connection.close();
     throw error;
   }
 }
-
-function checkVersion(connection: DatabaseSync): void {
-  if (versionOf(connection) <= MIGRATIONS.length) return;
-  throw new ExcursorError("config", "The usage record was written by a newer Excursor.", {
-    code: "usage_too_new",
-    hint: "Update Excursor. Or stop it, and replace usage.db in the home folder by usage.db.before-upgrade. Or set EXCURSOR_HOME to another folder.",
-  });
-}
-
-const versionOf = (connection: DatabaseSync): number =>
-  Number(connection.prepare("PRAGMA user_version").get()?.["user_version"]);
 
 function unusable(cause: unknown): ExcursorError {
   if (cause instanceof ExcursorError) return cause;

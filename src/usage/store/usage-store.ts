@@ -180,16 +180,6 @@ export class UsageStore implements UsageSink {
     return this.#isOpen ? this.#requestRows.usual(principalId) : undefined;
   }
 
-  /** Counts tokens of a principal that no record has. Returns false if they could not be written. */
-  addTokens(principalId: string, atMs: number, tokens: number): boolean {
-    try {
-      this.#spentRows.add([{ principalId, hour: this.#hourOf(atMs), startedAt: atMs, tokens, dollars: 0 }]);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   /** Returns the current billing period of an account; undefined is the gateway's default account. */
   billingPeriod(account: string | undefined): BillingPeriod {
     const known = this.#isOpen ? this.#statements.billingPeriod.get(account ?? "") : undefined;
