@@ -1,3 +1,5 @@
+import { BoundedMap } from "../core/bounded-map.ts";
+
 /** Runs whose conversation is remembered. */
 const MAX_RUNS = 10_000;
 
@@ -10,7 +12,7 @@ type Tell = (conversationId: string) => void;
 
 /** Over HTTP/1.1 a run is many calls, and only one of them names the conversation. They share a request id. */
 export class RunConversations {
-  readonly #runs = new Map<string, { id?: string; waiting: Tell[] }>();
+  readonly #runs = new BoundedMap<string, { id?: string; waiting: Tell[] }>(MAX_RUNS);
   readonly #seen = new Set<string>();
 
   get count(): number {
@@ -31,7 +33,5 @@ export class RunConversations {
       for (const waiting of run.waiting.splice(0)) waiting(conversationId);
     } else if (run.id !== undefined) tell(run.id);
     else if (run.waiting.length < MAX_RUNS) run.waiting.push(tell);
-    const [oldest] = this.#runs.keys();
-    if (this.#runs.size > MAX_RUNS && oldest !== undefined) this.#runs.delete(oldest);
   }
 }

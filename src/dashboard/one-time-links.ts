@@ -1,4 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
+import { BoundedMap } from "../core/bounded-map.ts";
 
 /** How long a link can be used. */
 export const LINK_MS = 60_000;
@@ -8,8 +9,8 @@ const MAX_LINKS = 16;
 
 /** Links that open the dashboard once, within a minute (SEC-47). Only digests of their codes are kept. */
 export class OneTimeLinks {
-  /** The time at which each link ends, by the digest of its code; oldest first. */
-  readonly #ends = new Map<string, number>();
+  /** The time at which each link ends, by the digest of its code. */
+  readonly #ends = new BoundedMap<string, number>(MAX_LINKS);
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -20,8 +21,6 @@ export class OneTimeLinks {
   create(): string {
     const code = randomBytes(32).toString("base64url");
     this.#ends.set(digestOf(code), this.#now() + LINK_MS);
-    const [oldest] = this.#ends.keys();
-    if (this.#ends.size > MAX_LINKS && oldest !== undefined) this.#ends.delete(oldest);
     return code;
   }
 

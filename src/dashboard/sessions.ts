@@ -1,4 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { Secret } from "../core/secret.ts";
 
 /** How long a browser stays signed in. */
@@ -28,8 +29,8 @@ export class Session {
 
 /** The sessions of the dashboard, in memory: a restart of the gateway ends them. Only digests of the cookies are kept. */
 export class Sessions {
-  /** By the digest of the cookie; oldest first. */
-  readonly #sessions = new Map<string, Session>();
+  /** By the digest of the cookie. */
+  readonly #sessions = new BoundedMap<string, Session>(MAX_SESSIONS);
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -40,8 +41,6 @@ export class Sessions {
   begin(): Secret {
     const cookie = newToken();
     this.#sessions.set(digestOf(cookie), new Session(this.#now() + SESSION_MS));
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
     return new Secret(cookie);
   }
 

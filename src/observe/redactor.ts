@@ -1,3 +1,4 @@
+import { BoundedMap } from "../core/bounded-map.ts";
 import { SecretForms } from "./secret-forms.ts";
 
 /** Removes secrets from text that leaves the process: registered secrets, and anything that looks like a secret. */
@@ -33,25 +34,21 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
 
 export function createRedactor(): Redactor {
   const forms = new SecretForms();
-  const own = new Set<string>();
-  const lists = new Map([["own", own]]);
-  const listOf = (key: string): Set<string> => {
-    const list = lists.get(key) ?? new Set();
+  const lists = new Map<string, BoundedMap<string, true>>();
+  const listOf = (key: string, max: number) => {
+    const list = lists.get(key) ?? new BoundedMap(max, { onEvicted: (_, secret) => forms.remove(secret) });
     lists.set(key, list);
     return list;
   };
+  const own = listOf("own", MAX_KEPT.own);
   return {
     add(secret, origin = "own") {
       if (secret.length < SecretForms.MIN_LENGTH || (origin !== "own" && own.has(secret))) return;
       const [type, key] =
         typeof origin === "string" ? [origin, origin] : [origin.type, `${origin.type} ${origin.name}`];
-      const list = listOf(key);
-      if (!list.delete(secret)) forms.add(secret);
-      list.add(secret);
-      if (list.size <= MAX_KEPT[type]) return;
-      const [oldest = ""] = list;
-      list.delete(oldest);
-      forms.remove(oldest);
+      const list = listOf(key, MAX_KEPT[type]);
+      if (!list.has(secret)) forms.add(secret);
+      list.set(secret, true);
     },
     redact(text) {
       let clean = forms.replaceIn(text, () => REDACTED);

@@ -1,6 +1,7 @@
 import { type MessagePort, parentPort } from "node:worker_threads";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { BoundedMap } from "../core/bounded-map.ts";
 import type { WorkerReply, WorkerRequest } from "./worker-messages.ts";
 
 // Runs in a worker thread, which is terminated if it takes too long; see worker-queue.ts.
@@ -101,16 +102,11 @@ function prepareMember(this: { readonly type?: unknown }, name: string, value: u
  */
 function createReplies(): (request: WorkerRequest) => WorkerReply {
   /** By digest, the least recently used first. */
-  const compiled = new Map<string, Check>();
+  const compiled = new BoundedMap<string, Check>(MAX_COMPILED);
   const compile = createCompilers();
   const checkFor = ({ digest, json }: WorkerRequest): Check => {
     const check = compiled.get(digest) ?? compile(json);
-    compiled.delete(digest);
     compiled.set(digest, check);
-    for (const oldest of compiled.keys()) {
-      if (compiled.size <= MAX_COMPILED) break;
-      compiled.delete(oldest);
-    }
     return check;
   };
   return (request) => {

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../core/bounded-map.ts";
 import type { WorkerReply } from "./worker-messages.ts";
 
 const MAX_VERDICTS = 2000;
@@ -13,7 +14,7 @@ interface Verdict {
 /** What is known of the last {@link MAX_VERDICTS} schemas, by digest. */
 export class Verdicts {
   /** The least recently used first. */
-  readonly #verdicts = new Map<string, Verdict>();
+  readonly #verdicts = new BoundedMap<string, Verdict>(MAX_VERDICTS);
 
   /** Returns a verdict for this principal, or else for all. */
   get(digest: string, principalId: string): WorkerReply | undefined {
@@ -40,11 +41,6 @@ export class Verdicts {
   }
 
   #keep(key: string, verdict: Verdict): void {
-    this.#verdicts.delete(key);
     this.#verdicts.set(key, verdict);
-    for (const oldest of this.#verdicts.keys()) {
-      if (this.#verdicts.size <= MAX_VERDICTS) break;
-      this.#verdicts.delete(oldest);
-    }
   }
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../core/bounded-map.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Rendezvous } from "../wire/agent/rendezvous.ts";
 import { ConnectFailure } from "../wire/connect/connect-failure.ts";
@@ -41,9 +42,9 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
     tally: new Tally(),
     rendezvous: new Rendezvous(),
     openRuns: new Set(),
-    logins: new Map(),
-    polls: new Map(),
-    families: new Map(),
+    logins: new BoundedMap(1000),
+    polls: new BoundedMap(1000),
+    families: new BoundedMap(10_000),
     charges: new Charges(),
     unknownCalls: 0,
   };

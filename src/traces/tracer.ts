@@ -1,3 +1,4 @@
+import { BoundedMap } from "../core/bounded-map.ts";
 import {
   newSpanId,
   newTraceId,
@@ -20,7 +21,7 @@ interface KnownTrace extends RequestTrace {
 /** Makes spans of the records of requests and tool calls, in the trace that the client's `traceparent` names. */
 export class Tracer implements UsageSink, TraceSource {
   readonly #exporter: Pick<Exporter, "add">;
-  readonly #traces = new Map<string, KnownTrace>();
+  readonly #traces = new BoundedMap<string, KnownTrace>(MAX_TRACES);
 
   readonly wantsContent: boolean;
 
@@ -32,11 +33,7 @@ export class Tracer implements UsageSink, TraceSource {
   begin({ requestId, principalId, traceparent, tracestate }: TracedRequest): TraceContext {
     const client = readTraceContext(traceparent, tracestate);
     const trace = newTrace(client);
-    const key = keyOf(principalId, requestId);
-    this.#traces.delete(key);
-    this.#traces.set(key, trace);
-    const [oldest] = this.#traces.keys();
-    if (this.#traces.size > MAX_TRACES && oldest !== undefined) this.#traces.delete(oldest);
+    this.#traces.set(keyOf(principalId, requestId), trace);
     return trace.context;
   }
 

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { BoundedMap } from "../core/bounded-map.ts";
 import type { Turn } from "../core/turn.ts";
 import type { CacheMiss, CacheTruth, RequestRecord } from "./record/records.ts";
 
@@ -26,7 +27,7 @@ const HIT_PART = 0.8;
  * last turn of recent conversations as digests, in memory only.
  */
 export class CacheWatch {
-  readonly #last = new Map<string, LastTurn>();
+  readonly #last = new BoundedMap<string, LastTurn>(MAX_CONVERSATIONS);
 
   /**
    * Returns a record with its cache truth, if the upstream has counted its tokens. `keys` are the history keys of the turn's
@@ -45,10 +46,7 @@ export class CacheWatch {
       historyKey: keys[turn.messages.length] ?? "",
       tokens: Math.max(0, usage.inputTokens + usage.outputTokens),
     };
-    this.#last.delete(conversation);
     this.#last.set(conversation, current);
-    const [oldest] = this.#last.keys();
-    if (this.#last.size > MAX_CONVERSATIONS && oldest !== undefined) this.#last.delete(oldest);
     if (usageOrigin !== "upstream") return record;
     const possibleTokens = before ? Math.min(before.tokens, Math.max(0, usage.inputTokens)) : 0;
     const actualTokens = Math.max(0, usage.cachedTokens);

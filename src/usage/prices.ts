@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import type { calcPrice } from "@pydantic/genai-prices";
+import { BoundedMap } from "../core/bounded-map.ts";
 import type { Usage } from "../core/events.ts";
 import { closestPattern } from "../core/models/model-pattern.ts";
 import { NO_USAGE } from "../core/rules/usage-estimate.ts";
@@ -39,7 +40,7 @@ interface Parts {
 /** Prices of models: the user's own first, then those of the package. */
 export class Prices {
   readonly #own: OwnPrices;
-  readonly #names = new Map<string, string | undefined>();
+  readonly #names = new BoundedMap<string, string | undefined>(MAX_NAMES);
   #calculate: typeof calcPrice | undefined;
 
   constructor(own: OwnPrices = {}) {
@@ -89,7 +90,6 @@ export class Prices {
   /** Returns the name of a model in the list; undefined if it has none. The search costs more than the sum. */
   #nameOf(model: string, calculate: typeof calcPrice): string | undefined {
     if (!this.#names.has(model)) {
-      if (this.#names.size >= MAX_NAMES) this.#names.clear();
       this.#names.set(
         model,
         namesOf(model).find((name) => calculate({ input_tokens: 0 }, name)),

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../bounded-map.ts";
 import { historyKeys } from "../history/history-key.ts";
 import {
   type AssistantMessage,
@@ -90,7 +91,7 @@ export type Found =
 export class Parking {
   readonly #runs = new Map<string, ParkedRun>();
   /** Why the most recent runs are gone, for the call log only. */
-  readonly #fates = new Map<string, { readonly principalId: string; readonly reason: LossReason }>();
+  readonly #fates = new BoundedMap<string, { readonly principalId: string; readonly reason: LossReason }>(MAX_FATES);
   readonly #limits: ParkingLimits;
   readonly #callLog: CallLog;
   #isClosing = false;
@@ -292,10 +293,7 @@ export class Parking {
     if (!parked) return undefined;
     clearTimeout(parked.timer);
     this.#runs.delete(runId);
-    this.#fates.delete(runId);
     this.#fates.set(runId, { principalId: parked.principalId, reason: fate });
-    const [oldest] = this.#fates.keys();
-    if (this.#fates.size > MAX_FATES && oldest !== undefined) this.#fates.delete(oldest);
     return parked;
   }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AgentUpdate } from "./read-update.ts";
@@ -15,7 +16,7 @@ export class UpdateEvents {
   readonly #showsActivity: boolean;
   readonly #now: () => number;
   /** The merged updates of each tool. Updates are partial, and may precede the call. */
-  readonly #tools = new Map<string, JsonObject>();
+  readonly #tools = new BoundedMap<string, JsonObject>(MAX_TOOLS);
   /** The entries of the last plan, as shown. */
   #plan: readonly string[] = [];
   #isThinking = false;
@@ -103,7 +104,6 @@ export class UpdateEvents {
     const known = Object.entries(update).filter(([, value]) => value !== null && value !== undefined);
     const detail = { ...before, ...Object.fromEntries(known) } as JsonObject;
     this.#tools.set(update.toolCallId, detail);
-    if (this.#tools.size > MAX_TOOLS) this.#tools.delete(this.#tools.keys().next().value ?? "");
     const title = typeof detail["title"] === "string" ? detail["title"].slice(0, MAX_TITLE_CHARS) : "";
     const interruption = before ? [] : this.interrupt();
     const status = STATUS[(detail["status"] as keyof typeof STATUS | undefined) ?? "pending"];

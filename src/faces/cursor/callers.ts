@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
@@ -67,7 +68,7 @@ export class Callers {
   readonly tokens: FaceTokens;
   readonly #options: CallersOptions;
   readonly #now: () => number;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new BoundedMap<string, Known>(MAX_KNOWN);
 
   constructor(options: CallersOptions) {
     this.#options = options;
@@ -107,11 +108,11 @@ export class Callers {
     const asked = this.#userIdOf(token, asksRest, signal).then((id) =>
       id ? this.#options.accounts.principalOf(id, signal) : undefined,
     );
-    this.#remember(digest, { until: this.#now() + CONFIRM_TIMEOUT_MS, principal: asked });
+    this.#known.set(digest, { until: this.#now() + CONFIRM_TIMEOUT_MS, principal: asked });
     void asked.then(
       (principal) => {
         const until = this.#now() + (principal ? CONFIRMED_MS : REFUSED_MS);
-        this.#remember(digest, { until, principal: asked });
+        this.#known.set(digest, { until, principal: asked });
       },
       // The next call asks again.
       () => this.#known.delete(digest),
@@ -140,13 +141,6 @@ export class Callers {
       if (error.kind === "unauthenticated" || error.kind === "forbidden") return undefined;
       throw error;
     }
-  }
-
-  #remember(digest: string, known: Known): void {
-    this.#known.delete(digest);
-    this.#known.set(digest, known);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { create, fromBinary, fromJsonString, toBinary, toJson } from "@bufbuild/protobuf";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { AgentClientMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import { AgentService } from "../../gen/agent/v1/service_pb.ts";
 import { userMessagesOf } from "../../wire/agent/read-run-request.ts";
@@ -18,7 +19,7 @@ export interface SharedMessages {
 /** Names the conversations of our own models here, so that their messages do not go to Cursor for a name. */
 export class ConversationNames {
   /** Digests of the messages that opened runs of ours. */
-  readonly #known = new Set<string>();
+  readonly #known = new BoundedMap<string, true>(MAX_KNOWN);
   readonly #shared: SharedMessages | undefined;
 
   constructor(shared?: SharedMessages) {
@@ -28,12 +29,8 @@ export class ConversationNames {
   /** Takes the opening message of a run of ours. */
   add(payload: Uint8Array): void {
     for (const text of openingTexts(payload)) {
-      this.#known.add(digestOf(text));
+      this.#known.set(digestOf(text), true);
       this.#shared?.add(digestOf(text));
-    }
-    for (const oldest of this.#known) {
-      if (this.#known.size <= MAX_KNOWN) break;
-      this.#known.delete(oldest);
     }
   }
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { fromBinary, fromJsonString } from "@bufbuild/protobuf";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import {
   type GetServerConfigResponse,
   GetServerConfigResponseSchema,
@@ -42,7 +43,7 @@ const NONE: AgentOrigins = { ghost: undefined, open: undefined };
 export class ServerConfigs {
   readonly #backend: Backend;
   readonly #isTrusted: (url: string) => string | undefined;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new BoundedMap<string, Known>(MAX_KNOWN);
 
   /** `isTrusted` returns the origin of a URL that may get a caller's token. */
   constructor(backend: Backend, isTrusted: (url: string) => string | undefined = trustedAgentOrigin) {
@@ -116,10 +117,7 @@ export class ServerConfigs {
   }
 
   #remember(key: string, origins: Promise<AgentOrigins>, forMs: number): void {
-    this.#known.delete(key);
     this.#known.set(key, { until: Date.now() + forMs, origins });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Question } from "../../core/activity.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { AssistantMessage, Message, Principal, UserMessage } from "../../core/turn.ts";
 import type { KeyValues } from "../shared/face-module.ts";
@@ -33,7 +34,11 @@ const MESSAGES = 2000;
 const IMAGE_BYTES = 64 * 1024 * 1024;
 
 export class Composers {
-  readonly #composers = new Map<string, Composer>();
+  /** In order of use. */
+  readonly #composers = new BoundedMap<string, Composer>(COMPOSERS, {
+    isBusy: ({ current }) => current !== undefined,
+    onEvicted: (_, key) => this.#memory.delete(key),
+  });
   readonly #questions = new Map<string, Question>();
   readonly #memory: KeyValues;
 
@@ -123,15 +128,7 @@ export class Composers {
       imageBytes: 0,
       current: undefined,
     };
-    // Moves it to the end: the map is in order of use.
-    this.#composers.delete(key);
     this.#composers.set(key, composer);
-    for (const [oldest, { current }] of this.#composers) {
-      if (this.#composers.size <= COMPOSERS) break;
-      if (current) continue;
-      this.#composers.delete(oldest);
-      this.#memory.delete(oldest);
-    }
     return composer;
   }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Principal } from "../../core/turn.ts";
 import { Refusal } from "../refusal.ts";
 
@@ -34,7 +35,7 @@ export class Newcomers {
   readonly #options: NewcomersOptions;
   readonly #now: () => number;
   /** Expiry by principal id, which is a digest of the token. */
-  readonly #accepted = new Map<string, number>();
+  readonly #accepted = new BoundedMap<string, number>(MAX_ACCEPTED);
   #underWay = 0;
 
   constructor(options: NewcomersOptions) {
@@ -71,10 +72,7 @@ export class Newcomers {
   }
 
   accept({ id }: Principal): void {
-    this.#accepted.delete(id);
     this.#accepted.set(id, this.#now() + ACCEPTED_MS);
-    const [oldest] = this.#accepted.keys();
-    if (this.#accepted.size > MAX_ACCEPTED && oldest !== undefined) this.#accepted.delete(oldest);
   }
 
   /** Called when the backend rejects the token. */

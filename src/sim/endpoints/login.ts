@@ -8,8 +8,6 @@ import { readStrings } from "./json-body.ts";
 import { respondLoginPage } from "./login-page.ts";
 import { authenticateCookie, hasSessionCookie } from "./session-cookie.ts";
 
-const MAX_LOGINS = 1000;
-
 /** The user who signs in through the browser without a session cookie. */
 const WEBSITE_USER = "simulated";
 
@@ -51,9 +49,6 @@ function approve(
   authId: string,
 ): boolean {
   if (!uuid || uuid.length > 100 || !challenge || !/^[\w-]{43}$/.test(challenge)) return false;
-  logins.delete(uuid);
-  const [oldest] = logins.keys();
-  if (logins.size >= MAX_LOGINS && oldest !== undefined) logins.delete(oldest);
   logins.set(uuid, { challenge, authId });
   return true;
 }
@@ -84,8 +79,6 @@ function handOut(exchange: SimExchange, backend: Backend, uuid: string, verifier
 /** Returns after how many seconds to poll again; 0 if this poll is not too early. */
 function tooSoon({ polls, options }: Backend, uuid: string): number {
   const [now, last] = [performance.now(), polls.get(uuid)];
-  polls.delete(uuid);
-  if (polls.size >= MAX_LOGINS) polls.clear();
   polls.set(uuid, now);
   const waitMs = last === undefined ? 0 : last + options.pollIntervalMs - now;
   return waitMs > 0 ? Math.ceil(waitMs / 1000) : 0;

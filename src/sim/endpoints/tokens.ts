@@ -35,14 +35,9 @@ export const tokenRoutes: Routes = {
 function rotate({ options, families }: Backend, family: string, given: string, next: string): void {
   if (options.refreshTokens !== "rotating") return;
   const isGood = (families.get(family) ?? given) === given;
-  families.delete(family);
-  const [oldest] = families.keys();
-  if (families.size >= MAX_FAMILIES && oldest !== undefined) families.delete(oldest);
   families.set(family, isGood ? next : "revoked");
   if (!isGood) throw refused();
 }
-
-const MAX_FAMILIES = 10_000;
 
 /** Returns undefined for an invalid refresh token; the response is then not an error. */
 function liveAccount(token: string): Account | undefined {

@@ -1,13 +1,14 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 /**
  * Counts faults and failures by account, script and step, so that `times=N` holds across retries of a client. A
  * completed script is forgotten.
  */
 export class Tally {
-  readonly #counts = new Map<string, Map<number, number>>();
-  readonly #maxScripts: number;
+  /** Bounded, because a client may never retry. */
+  readonly #counts: BoundedMap<string, Map<number, number>>;
 
   constructor(maxScripts = 10_000) {
-    this.#maxScripts = maxScripts;
+    this.#counts = new BoundedMap(maxScripts);
   }
 
   /** Returns true and counts, if the fault is to happen once more. */
@@ -17,11 +18,7 @@ export class Tally {
     const count = steps.get(step) ?? 0;
     if (count >= times) return false;
     steps.set(step, count + 1);
-    this.#counts.delete(key);
     this.#counts.set(key, steps);
-    // Drops the oldest, because a client may never retry.
-    const oldest = this.#counts.keys().next();
-    if (this.#counts.size > this.#maxScripts && !oldest.done) this.#counts.delete(oldest.value);
     return true;
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Awaitable } from "../../core/awaitable.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { describeLimit, formatAmount, type Limit } from "../../core/limits/limit.ts";
 import { LimitReached } from "../../core/limits/limit-reached.ts";
@@ -118,7 +119,7 @@ export class UsageLimits {
   /** What a request of a principal usually uses. */
   readonly #usual = new Map<string, Usual>();
   /** What is known of the limits that all nodes share, for the time when they cannot be asked. */
-  readonly #lastKnown = new Map<string, LastKnown>();
+  readonly #lastKnown = new BoundedMap<string, LastKnown>(MAX_REMEMBERED);
 
   constructor(options: UsageLimitsOptions) {
     this.#options = options;
@@ -237,7 +238,6 @@ export class UsageLimits {
 
   /** `ownThen`: what this node had spent when it asked. */
   #remember(limit: UsageLimit, entry: UnderWay, spent: number, ownThen = 0): LastKnown {
-    if (this.#lastKnown.size >= MAX_REMEMBERED) this.#lastKnown.clear();
     const name = this.#nameOf(limit, entry);
     const known = { spent, ownThen, own: this.#lastKnown.get(name)?.own ?? ownThen };
     this.#lastKnown.set(name, known);

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { within } from "../../core/within.ts";
 import type { Append } from "./bidi-append.ts";
 
@@ -27,8 +28,11 @@ interface Room<Failure> {
  * (`BidiAppend`). They arrive on different sockets in any order. Uploads are sorted by their number.
  */
 export class Rendezvous<Failure> {
-  readonly #rooms = new Map<string, Room<Failure>>();
-  readonly #over = new Set<string>();
+  /** Uploads whose download never came are dropped first. */
+  readonly #rooms = new BoundedMap<string, Room<Failure>>(MAX_WAITING, {
+    isBusy: ({ uplink }) => uplink !== undefined,
+  });
+  readonly #over = new BoundedMap<string, true>(MAX_REMEMBERED);
 
   /** Takes one upload. Returns false if too many bytes are waiting. */
   append({ requestId, seqno, payload }: Append): boolean {
@@ -93,8 +97,7 @@ export class Rendezvous<Failure> {
   /** Ends the run. Later uploads are accepted and dropped. */
   leave(requestId: string): void {
     this.#rooms.delete(requestId);
-    this.#over.add(requestId);
-    forgetOldest(this.#over, MAX_REMEMBERED);
+    this.#over.set(requestId, true);
   }
 
   #room(requestId: string): Room<Failure> {
@@ -110,18 +113,6 @@ export class Rendezvous<Failure> {
       onFirst: undefined,
     };
     this.#rooms.set(requestId, room);
-    // Drops the oldest uploads whose download never came.
-    for (const [id, { uplink }] of this.#rooms) {
-      if (this.#rooms.size <= MAX_WAITING) break;
-      if (!uplink && id !== requestId) this.#rooms.delete(id);
-    }
     return room;
-  }
-}
-
-function forgetOldest(set: Set<string>, max: number): void {
-  for (const oldest of set) {
-    if (set.size <= max) return;
-    set.delete(oldest);
   }
 }

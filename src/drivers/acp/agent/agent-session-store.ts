@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import { historyKeys } from "../../../core/history/history-key.ts";
 import type { Message, Turn } from "../../../core/turn.ts";
 import type { AgentProcess } from "./agent-process.ts";
@@ -26,11 +27,10 @@ interface Entry {
  * An edited or forked history finds none.
  */
 export class AgentSessionStore {
-  readonly #max: number;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries: BoundedMap<string, Entry>;
 
   constructor(max: number) {
-    this.#max = max;
+    this.#entries = new BoundedMap(max, { onEvicted: (entry) => this.#forget(entry) });
   }
 
   take(turn: Turn): FoundAgentSession | undefined {
@@ -56,10 +56,6 @@ export class AgentSessionStore {
       const other = this.#entries.get(name);
       if (other) this.#forget(other);
       this.#entries.set(name, entry);
-    }
-    while (this.#entries.size > this.#max) {
-      const [oldest] = this.#entries.values();
-      if (oldest) this.#forget(oldest);
     }
   }
 

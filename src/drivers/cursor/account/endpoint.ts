@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import { DashboardService, PrivacyMode } from "../../../gen/aiserver/v1/dashboard_pb.ts";
 import { Http2Config, ServerConfigService } from "../../../gen/aiserver/v1/server_config_pb.ts";
 import { trustedAgentOrigin } from "../../../wire/agent/agent-origin.ts";
@@ -29,7 +30,9 @@ export interface EndpointOptions {
 /** Asks the backend where and how to send an account's runs, and caches the answer. */
 export class Endpoints {
   readonly #options: EndpointOptions;
-  readonly #known = new Map<string, { readonly until: number; readonly endpoint: Promise<Endpoint> }>();
+  readonly #known = new BoundedMap<string, { readonly until: number; readonly endpoint: Promise<Endpoint> }>(
+    MAX_ACCOUNTS,
+  );
 
   constructor(options: EndpointOptions) {
     this.#options = options;
@@ -41,7 +44,6 @@ export class Endpoints {
     if (known && known.until > now()) return known.endpoint;
     const answer = this.#ask(caller);
     const endpoint = answer.then((found) => found.endpoint);
-    if (this.#known.size >= MAX_ACCOUNTS) this.#known.clear();
     const entry = { until: now() + ttlMs, endpoint };
     this.#known.set(accountKey, entry);
     // Defaults after a failed call are shared by concurrent callers, but not cached.

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import type { AccountCredential } from "../../shared/account-credential.ts";
 import type { BaseModel } from "./base-model.ts";
@@ -32,7 +33,7 @@ const RETRY_MS = 5_000;
 /** Caches each account's models. Concurrent callers share one request. A stale list is better than none. */
 export class ModelCache {
   readonly #options: ModelCacheOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new BoundedMap<string, Entry>(MAX_ACCOUNTS);
 
   constructor(options: ModelCacheOptions) {
     this.#options = options;
@@ -83,12 +84,7 @@ export class ModelCache {
   /** Evicts the least recently used account. */
   #entry({ id }: AccountCredential): Entry {
     const entry = this.#entries.get(id) ?? { models: undefined, loadedAt: 0, triedAt: 0, loading: undefined };
-    this.#entries.delete(id);
     this.#entries.set(id, entry);
-    if (this.#entries.size > MAX_ACCOUNTS) {
-      const [oldest] = this.#entries.keys();
-      if (oldest !== undefined) this.#entries.delete(oldest);
-    }
     return entry;
   }
 }

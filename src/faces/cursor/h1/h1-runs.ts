@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import type { SplitRuns, SplitUpload, UploadOutcome } from "../../../core/split-runs.ts";
 import type { Principal } from "../../../core/turn.ts";
@@ -63,7 +64,9 @@ export interface Http1RunsOptions {
  */
 export class Http1Runs {
   readonly #options: Http1RunsOptions;
-  readonly #rooms = new Map<string, Room>();
+  readonly #rooms = new BoundedMap<string, Room>(MAX_ROOMS, {
+    onEvicted: (room) => room.settle(this.#options.split ? refused(notOpened()) : RELAY),
+  });
   readonly #uploads = new Rendezvous<ExcursorError>();
   readonly #patienceMs: number;
   #waitingBytes = 0;
@@ -285,11 +288,6 @@ export class Http1Runs {
       },
     };
     this.#rooms.set(requestId, room);
-    const [oldest] = this.#rooms.keys();
-    if (this.#rooms.size > MAX_ROOMS && oldest !== undefined) {
-      this.#rooms.get(oldest)?.settle(this.#options.split ? refused(notOpened()) : RELAY);
-      this.#rooms.delete(oldest);
-    }
     return room;
   }
 }

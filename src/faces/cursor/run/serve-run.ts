@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import type { Engine } from "../../../core/engine/engine.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { type HubAnswers, NO_HUB_ANSWERS } from "../../../core/hub/hub-answers.ts";
@@ -31,7 +32,7 @@ const MAX_KEPT_RUNS = 64;
 export function createServeRun(parts: ServeRunParts): ServeRun {
   const { engine, answers = NO_HUB_ANSWERS, isAllowed = () => true } = parts;
   const live = new Map<string, OwnRun>();
-  const kept = new Map<string, KeptRun>();
+  const kept = new BoundedMap<string, KeptRun>(MAX_KEPT_RUNS);
 
   const openKept = (run: OwnRun, peer: RunPeer) => async (request: AgentRunRequest) => {
     const { id: principalId } = peer.principal;
@@ -48,12 +49,7 @@ export function createServeRun(parts: ServeRunParts): ServeRun {
     // Another node may have made a later attempt, which only the store knows of.
     if (answers.claimRound) return KeptRun.open(answers, principalId, runId);
     const found = kept.get(key) ?? (await KeptRun.open(answers, principalId, runId));
-    kept.delete(key);
     kept.set(key, found);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MAX_KEPT_RUNS) break;
-      kept.delete(oldest);
-    }
     return found;
   };
 

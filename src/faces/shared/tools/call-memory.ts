@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import { isJsonObject } from "../../../core/json/is-json-object.ts";
 import { type AssistantPart, type JsonObject, type Message, type ToolMessage, textOf } from "../../../core/turn.ts";
 import { invalid } from "../errors/invalid.ts";
@@ -11,8 +12,8 @@ const MAX_ANSWERS = 4096;
  * conversation that led to the calls. If they are forgotten, the run is replayed from the transcript.
  */
 export class CallMemory {
-  /** By conversation, oldest first. */
-  readonly #ids = new Map<string, readonly string[]>();
+  /** By conversation. */
+  readonly #ids = new BoundedMap<string, readonly string[]>(MAX_ANSWERS);
   readonly #shared: SharedCallIds | undefined;
 
   /** `shared` has what the other nodes remember. */
@@ -23,15 +24,8 @@ export class CallMemory {
   keep(conversation: string, calls: readonly CalledTool[]): void {
     const key = withCalls(conversation, calls);
     const ids = calls.map(({ id }) => id);
-    this.#remember(key, ids);
-    this.#shared?.keep(key, ids);
-  }
-
-  #remember(key: string, ids: readonly string[]): void {
-    this.#ids.delete(key);
     this.#ids.set(key, ids);
-    const [oldest] = this.#ids.keys();
-    if (this.#ids.size > MAX_ANSWERS && oldest !== undefined) this.#ids.delete(oldest);
+    this.#shared?.keep(key, ids);
   }
 
   /**
@@ -48,7 +42,7 @@ export class CallMemory {
   async #fetch(shared: SharedCallIds, principalId: string, given: readonly GivenMessage[]): Promise<void> {
     const keys = conversationsWithCalls(principalId, given);
     if (keys.length === 0) return;
-    for (const [key, ids] of await shared.find(keys)) this.#remember(key, ids);
+    for (const [key, ids] of await shared.find(keys)) this.#ids.set(key, ids);
   }
 
   #restore(principalId: string, given: readonly GivenMessage[]): RestoredConversation {

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import { Refusal } from "../../refusal.ts";
 
 const MINUTE_MS = 60_000;
@@ -13,7 +14,9 @@ const REPEAT_WEIGHT = 0.1;
 export class WrongKeys {
   readonly #perMinute: number;
   readonly #now: () => number;
-  readonly #sources = new Map<string, { readonly until: number; readonly digests: Set<string>; weight: number }>();
+  readonly #sources = new BoundedMap<string, { readonly until: number; readonly digests: Set<string>; weight: number }>(
+    MAX_SOURCES,
+  );
 
   constructor(perMinute: number, now: () => number = () => performance.now()) {
     this.#perMinute = perMinute;
@@ -24,7 +27,6 @@ export class WrongKeys {
     const now = this.#now();
     let source = this.#sources.get(address);
     if (!source || source.until <= now) {
-      if (this.#sources.size >= MAX_SOURCES) this.#sources.clear();
       source = { until: now + MINUTE_MS, digests: new Set(), weight: 0 };
       this.#sources.set(address, source);
     }
