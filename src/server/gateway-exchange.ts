@@ -181,9 +181,10 @@ export class GatewayExchange extends Exchange {
       this.response.destroy();
       return;
     }
-    const { status, headers, body } = face.error(error, this.id);
-    const [code, more] = error instanceof Refusal ? [error.status, error.headers] : [status, {}];
-    this.#send(code, this.redact(JSON.stringify({ ...body, request_id: this.id })), { ...headers, ...more });
+    const refusal = error instanceof Refusal ? error : undefined;
+    const { status, headers, body } = face.error(error, this.id, refusal?.status);
+    const text = this.redact(JSON.stringify({ ...body, request_id: this.id }));
+    this.#send(status, text, { ...headers, ...refusal?.headers });
   }
 
   #send(status: number, text: string, headers: Readonly<Record<string, string>>): void {

@@ -233,7 +233,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
     const refusal = unreadable(error);
     const requestId = current?.id ?? randomUUID();
-    const { body } = faceFor(current?.request ?? readHead(error)).error(refusal, requestId);
+    const { body } = faceFor(current?.request ?? readHead(error)).error(refusal, requestId, refusal.status);
     log.info({ requestId, route: "none", status: refusal.status, error: refusal.code }, "request");
     answerRaw(socket, refusal.status, redact(JSON.stringify({ ...body, request_id: requestId })));
   };

@@ -3,18 +3,25 @@ import type { TurnEvent, Usage } from "../../core/events.ts";
 import { redactedData } from "../../core/thinking/redacted-thinking.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../shared/face.ts";
-import { type AnswerHead, stopFields } from "./answer.ts";
+import {
+  type AnswerHead,
+  type Block,
+  messageObject,
+  redactedBlock,
+  textBlock,
+  thinkingBlock,
+  toolUseBlock,
+} from "./answer.ts";
 import { mintSignature } from "./signature.ts";
-import { openingUsage, usageObject } from "./usage.ts";
 
-type Block =
+type Gathered =
   | { readonly type: "text"; text: string }
   | { readonly type: "thinking"; text: string; signature: string | undefined; isWhole: boolean }
   | { readonly type: "call"; readonly id: string; readonly name: string; input: JsonObject };
 
 export class MessageCollector implements AnswerCollector {
   readonly #head: AnswerHead;
-  readonly #blocks: Block[] = [];
+  readonly #blocks: Gathered[] = [];
   #usage: Usage | undefined;
   #done: Extract<TurnEvent, { type: "done" }> | undefined;
 
@@ -28,16 +35,7 @@ export class MessageCollector implements AnswerCollector {
 
   body(): JsonObject {
     if (!this.#done) throw new ExcursorError("internal", "An answer was sent before it was whole.");
-    const { id, model, inputTokens } = this.#head;
-    return {
-      id,
-      type: "message",
-      role: "assistant",
-      model,
-      content: this.#blocks.map(contentBlock),
-      ...stopFields(this.#done),
-      usage: this.#usage ? usageObject(this.#usage) : openingUsage(inputTokens()),
-    };
+    return messageObject(this.#head, this.#blocks.map(contentBlock), this.#usage, this.#done);
   }
 
   #take(event: TurnEvent): void {
@@ -88,17 +86,17 @@ export class MessageCollector implements AnswerCollector {
   }
 }
 
-function contentBlock(block: Block): JsonObject {
+function contentBlock(block: Gathered): Block {
   switch (block.type) {
     case "text":
-      return { type: "text", text: block.text };
+      return textBlock(block.text);
     case "thinking": {
       const { text, signature = mintSignature(text) } = block;
       const data = redactedData(signature);
-      return data === undefined ? { type: "thinking", thinking: text, signature } : { type: "redacted_thinking", data };
+      return data === undefined ? thinkingBlock(text, signature) : redactedBlock(data);
     }
     case "call":
-      return { type: "tool_use", id: block.id, name: block.name, input: block.input };
+      return toolUseBlock(block.id, block.name, block.input);
     default:
       return block satisfies never;
   }

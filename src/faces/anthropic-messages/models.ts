@@ -1,6 +1,8 @@
+import type { ModelInfo as OfficialModel } from "@anthropic-ai/sdk/resources/models";
 import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { invalid } from "../shared/errors/invalid.ts";
+import type { Official } from "../shared/official.ts";
 import { pageAfter, pageBefore, readCount } from "../shared/page.ts";
 
 const MAX_PAGE = 1000;
@@ -23,32 +25,52 @@ export function modelPage(models: readonly ModelInfo[], createdAt: string, query
 }
 
 /** Returns `GET /v1/models/{id}`. */
-export const modelObject = (model: ModelInfo, createdAt: string): JsonObject => ({
-  type: "model",
-  id: model.id,
-  display_name: model.displayName,
-  created_at: createdAt,
-  lifecycle: "active",
-  deprecated_at: null,
-  max_input_tokens: model.contextTokens,
-  max_tokens: null,
-  capabilities: {
-    image_input: can(model.supportsImages),
-    structured_outputs: can(true),
-    thinking: { ...can(model.isThinking), types: { adaptive: can(model.isThinking), enabled: can(model.isThinking) } },
-    effort: {
-      ...can(model.efforts.length > 0),
-      ...Object.fromEntries(EFFORTS.map((effort) => [effort, can(model.efforts.includes(effort))])),
+export const modelObject = (model: ModelInfo, createdAt: string) =>
+  ({
+    type: "model",
+    id: model.id,
+    display_name: model.displayName,
+    created_at: createdAt,
+    line: null,
+    lifecycle: "active",
+    deprecated_at: null,
+    retires_at: null,
+    max_input_tokens: model.contextTokens,
+    max_tokens: null,
+    capabilities: {
+      image_input: can(model.supportsImages),
+      structured_outputs: can(true),
+      thinking: {
+        ...can(model.isThinking),
+        types: {
+          adaptive: can(model.isThinking),
+          between_tools: can(false),
+          disabled: can(true),
+          enabled: can(model.isThinking),
+        },
+      },
+      effort: {
+        ...can(model.efforts.length > 0),
+        low: takes(model, "low"),
+        medium: takes(model, "medium"),
+        high: takes(model, "high"),
+        xhigh: takes(model, "xhigh"),
+        max: takes(model, "max"),
+      },
+      batch: can(false),
+      citations: can(false),
+      code_execution: can(false),
+      context_management: {
+        ...can(false),
+        clear_thinking_20251015: can(false),
+        clear_tool_uses_20250919: can(false),
+        compact_20260112: can(false),
+      },
+      pdf_input: can(false),
+      server_tools: { ...can(false), code_execution: can(false), web_search: can(false) },
     },
-    batch: can(false),
-    citations: can(false),
-    code_execution: can(false),
-    context_management: can(false),
-    pdf_input: can(false),
-    server_tools: can(false),
-  },
-});
+  }) satisfies Official<OfficialModel>;
 
-const EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const;
+const can = (supported: boolean) => ({ supported });
 
-const can = (supported: boolean): JsonObject => ({ supported });
+const takes = ({ efforts }: ModelInfo, effort: string) => can(efforts.includes(effort));

@@ -1,12 +1,22 @@
+import type { RawContentBlockDelta, RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent, Usage } from "../../core/events.ts";
 import { redactedData } from "../../core/thinking/redacted-thinking.ts";
-import type { JsonObject } from "../../core/turn.ts";
 import type { TextRenderer } from "../shared/face.ts";
-import { type AnswerHead, stopFields } from "./answer.ts";
+import type { Official } from "../shared/official.ts";
+import {
+  type AnswerHead,
+  type Block,
+  messageObject,
+  redactedBlock,
+  stopFields,
+  textBlock,
+  thinkingBlock,
+  toolUseBlock,
+} from "./answer.ts";
 import { errorObject } from "./errors.ts";
 import { SignatureMint } from "./signature.ts";
-import { openingUsage, usageObject } from "./usage.ts";
+import { deltaUsage, openingUsage } from "./usage.ts";
 
 type OpenBlock =
   | { readonly type: "text" }
@@ -15,7 +25,7 @@ type OpenBlock =
 
 type Done = Extract<TurnEvent, { type: "done" }>;
 
-const PING = serverEvent("ping", {});
+const PING = serverEvent({ type: "ping" });
 
 const AFTER_DELTA = "}}\n\n";
 
@@ -86,7 +96,7 @@ export class MessageRenderer implements TextRenderer {
   }
 
   #text(text: string): string {
-    const opening = this.#open?.type === "text" ? "" : this.#start({ type: "text" }, { type: "text", text: "" });
+    const opening = this.#open?.type === "text" ? "" : this.#start({ type: "text" }, textBlock(""));
     return opening + this.#delta(text);
   }
 
@@ -102,17 +112,16 @@ export class MessageRenderer implements TextRenderer {
     if (signature === undefined) return "";
     // Thinking without text has only a signature, or is sealed (`redacted_thinking`), which has no deltas.
     const data = redactedData(signature);
-    if (data !== undefined) return this.#start({ type: "text" }, { type: "redacted_thinking", data }) + this.#close();
+    if (data !== undefined) return this.#start({ type: "text" }, redactedBlock(data)) + this.#close();
     return this.#startThinking() + this.#close(signature);
   }
 
   #startThinking(): string {
-    const block = { type: "thinking", thinking: "", signature: "" };
-    return this.#start({ type: "thinking", mint: new SignatureMint() }, block);
+    return this.#start({ type: "thinking", mint: new SignatureMint() }, thinkingBlock("", ""));
   }
 
   #startCall(id: string, name: string): string {
-    return this.#start({ type: "call", id, hasStreamed: false }, { type: "tool_use", id, name, input: {} });
+    return this.#start({ type: "call", id, hasStreamed: false }, toolUseBlock(id, name, {}));
   }
 
   /** Drops deltas of a call that has not started; the whole call follows. */
@@ -129,13 +138,13 @@ export class MessageRenderer implements TextRenderer {
     return out + this.step(this.#waiting.splice(0));
   }
 
-  #start(open: OpenBlock, block: JsonObject): string {
+  #start(open: OpenBlock, block: Block): string {
     const isFirst = this.#blocks === 0;
     const opening = isFirst ? this.#begin() : this.#close();
     const index = this.#blocks++;
     this.#open = open;
     this.#beforeDelta = beforeDelta(index, open.type);
-    return opening + serverEvent("content_block_start", { index, content_block: block }) + (isFirst ? PING : "");
+    return opening + serverEvent({ type: "content_block_start", index, content_block: block }) + (isFirst ? PING : "");
   }
 
   #delta(text: string): string {
@@ -148,26 +157,14 @@ export class MessageRenderer implements TextRenderer {
     if (!open) return "";
     this.#open = undefined;
     const index = this.#blocks - 1;
-    const delta = open.type === "thinking" && {
-      type: "signature_delta",
-      signature: signature ?? open.mint.mint(),
-    };
-    const signed = delta ? serverEvent("content_block_delta", { index, delta }) : "";
-    return signed + serverEvent("content_block_stop", { index });
+    const stop = serverEvent({ type: "content_block_stop", index });
+    if (open.type !== "thinking") return stop;
+    const delta = { type: "signature_delta", signature: signature ?? open.mint.mint() } as const;
+    return serverEvent({ type: "content_block_delta", index, delta }) + stop;
   }
 
   #begin(): string {
-    const { id, model, inputTokens } = this.#head;
-    const message = {
-      id,
-      type: "message",
-      role: "assistant",
-      model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-    };
-    return serverEvent("message_start", { message: { ...message, usage: openingUsage(inputTokens()) } });
+    return serverEvent({ type: "message_start", message: messageObject(this.#head, []) });
   }
 
   #end(done: Done): string {
@@ -175,23 +172,27 @@ export class MessageRenderer implements TextRenderer {
     let out = "";
     while (this.#open?.type === "call") out += this.#close() + this.step(this.#waiting.splice(0));
     out += this.#blocks === 0 ? this.#begin() : this.#close();
-    const usage = this.#usage ? usageObject(this.#usage) : openingUsage(this.#head.inputTokens());
-    return out + serverEvent("message_delta", { delta: stopFields(done), usage }) + serverEvent("message_stop", {});
+    const usage = deltaUsage(this.#usage ?? openingUsage(this.#head.inputTokens()));
+    return (
+      out +
+      serverEvent({ type: "message_delta", delta: stopFields(done), usage }) +
+      serverEvent({ type: "message_stop" })
+    );
   }
 }
 
-function serverEvent(type: string, data: JsonObject): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+/** The official types leave out `ping`, which the service sends, too. */
+function serverEvent(event: Official<RawMessageStreamEvent> | { readonly type: "ping" }): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 const DELTAS = {
-  text: ["text_delta", "text"],
-  thinking: ["thinking_delta", "thinking"],
-  call: ["input_json_delta", "partial_json"],
-} as const satisfies Record<OpenBlock["type"], readonly [string, string]>;
+  text: { type: "text_delta", text: "" },
+  thinking: { type: "thinking_delta", thinking: "" },
+  call: { type: "input_json_delta", partial_json: "" },
+} as const satisfies Record<OpenBlock["type"], Official<RawContentBlockDelta>>;
 
 function beforeDelta(index: number, block: OpenBlock["type"]): string {
-  const [type, field] = DELTAS[block];
-  const whole = serverEvent("content_block_delta", { index, delta: { type, [field]: "" } });
+  const whole = serverEvent({ type: "content_block_delta", index, delta: DELTAS[block] });
   return whole.slice(0, whole.lastIndexOf('""'));
 }

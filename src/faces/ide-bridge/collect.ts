@@ -2,7 +2,8 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../shared/face.ts";
-import { chatCompletion } from "../shared/openai/chat-completion.ts";
+import { asJson } from "../shared/official.ts";
+import { type CompletionMessage, chatCompletion } from "../shared/openai/chat-completion.ts";
 import type { ComposerTurn } from "./composers.ts";
 
 /** Collects the answer of an agent as one `chat.completion`, and adds its text to the conversation. */
@@ -35,12 +36,13 @@ export class BridgeCollector implements AnswerCollector {
     const now = Date.now();
     const head = { id: `acp-${now}`, created: Math.floor(now / 1000), model: this.#model };
     const thinking = this.#thinking;
-    const message = {
+    const message: CompletionMessage = {
       role: "assistant",
       content: this.#text,
       refusal: null,
+      annotations: [],
       ...(thinking !== "" && { reasoning_content: thinking, reasoning: thinking }),
     };
-    return chatCompletion(head, message, this.#reason, this.#usage);
+    return asJson(chatCompletion(head, message, this.#reason, this.#usage));
   }
 }

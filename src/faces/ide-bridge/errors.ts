@@ -11,8 +11,8 @@ export const errorFields = (error: ExcursorError, requestId: string): JsonObject
   message: errorMessage(error, requestId),
 });
 
-export const errorBody = (error: ExcursorError, requestId: string): ErrorBody => ({
-  status: httpStatus(error.kind),
+export const errorBody = (error: ExcursorError, requestId: string, status?: number): ErrorBody => ({
+  status: status ?? httpStatus(error.kind),
   headers: retryHeaders(error),
   body: { error: true, ...errorFields(error, requestId) },
 });

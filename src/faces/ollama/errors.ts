@@ -12,8 +12,8 @@ export function errorObject(error: ExcursorError, requestId: string): JsonObject
   return { error: field === undefined || words.includes(field) ? words : `${field}: ${words}` };
 }
 
-export const errorBody = (error: ExcursorError, requestId: string): ErrorBody => ({
-  status: httpStatus(error.kind),
+export const errorBody = (error: ExcursorError, requestId: string, status?: number): ErrorBody => ({
+  status: status ?? httpStatus(error.kind),
   headers: retryHeaders(error),
   body: errorObject(error, requestId),
 });

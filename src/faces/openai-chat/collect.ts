@@ -3,7 +3,8 @@ import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { readArguments } from "../../core/json/call-arguments.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../shared/face.ts";
-import { type CompletionHead, chatCompletion } from "../shared/openai/chat-completion.ts";
+import { asJson } from "../shared/official.ts";
+import { type CompletionHead, type CompletionMessage, chatCompletion } from "../shared/openai/chat-completion.ts";
 import { freeText, inFields } from "./answer.ts";
 import { ThinkingWriter } from "./thinking/thinking-writer.ts";
 
@@ -29,7 +30,7 @@ export class CompletionCollector implements AnswerCollector {
 
   body(): JsonObject {
     if (this.#reason === undefined) throw new ExcursorError("internal", "An answer was sent before it was whole.");
-    return chatCompletion(this.#head, this.#message(), this.#reason, this.#usage);
+    return asJson(chatCompletion(this.#head, this.#message(), this.#reason, this.#usage));
   }
 
   #take(event: TurnEvent): void {
@@ -68,16 +69,17 @@ export class CompletionCollector implements AnswerCollector {
     }
   }
 
-  #message(): JsonObject {
+  #message(): CompletionMessage {
     const calls = [...this.#calls].map(([id, { name, json }]) =>
       this.#customTools.has(name)
-        ? { id, type: "custom", custom: { name, input: freeText(readArguments(json)) } }
-        : { id, type: "function", function: { name, arguments: json } },
+        ? { id, type: "custom" as const, custom: { name, input: freeText(readArguments(json)) } }
+        : { id, type: "function" as const, function: { name, arguments: json } },
     );
     return {
       role: "assistant",
       content: this.#text === "" && calls.length > 0 ? null : this.#text,
       refusal: null,
+      annotations: [],
       ...(this.#thinking !== "" && { reasoning_content: this.#thinking, reasoning: this.#thinking }),
       ...(calls.length > 0 && { tool_calls: calls }),
     };

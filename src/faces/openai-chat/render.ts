@@ -1,7 +1,8 @@
+import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
-import type { JsonValue } from "../../core/turn.ts";
 import type { TextRenderer } from "../shared/face.ts";
+import type { Official } from "../shared/official.ts";
 import { type CompletionHead, finishReason } from "../shared/openai/chat-completion.ts";
 import { usageObject } from "../shared/openai/openai-usage.ts";
 import { freeText, type ThinkingOptions } from "./answer.ts";
@@ -13,6 +14,18 @@ export interface RenderOptions {
   readonly thinking: ThinkingOptions;
   /** The names of tools that take free text instead of JSON. */
   readonly customTools: ReadonlySet<string>;
+}
+
+type Choice = Official<ChatCompletionChunk.Choice>;
+
+/** A call of a custom tool: Chat Completions has it in whole answers, and no word for it in streams. */
+interface CustomCall {
+  readonly tool_calls: readonly {
+    readonly index: number;
+    readonly id: string;
+    readonly type: "custom";
+    readonly custom: { readonly name: string; readonly input: string };
+  }[];
 }
 
 interface StartedCall {
@@ -43,10 +56,10 @@ export class ChunkRenderer implements TextRenderer {
     this.#includesUsage = includesUsage;
     this.#thinker = new ThinkingWriter(thinking);
     this.#customTools = customTools;
-    const chunk = JSON.stringify(this.#chunk([{ index: 0, delta: "@", finish_reason: null }]));
-    const at = chunk.lastIndexOf('"@"');
+    const chunk = JSON.stringify(this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: null }]));
+    const at = chunk.lastIndexOf("{}");
     this.#beforeDelta = `data: ${chunk.slice(0, at)}`;
-    this.#afterDelta = `${chunk.slice(at + 3)}\n\n`;
+    this.#afterDelta = `${chunk.slice(at + 2)}\n\n`;
     this.#beforeText = `${this.#beforeDelta}{"content":`;
     this.#afterText = `}${this.#afterDelta}`;
   }
@@ -56,7 +69,7 @@ export class ChunkRenderer implements TextRenderer {
     for (const event of events) out += this.#render(event);
     if (this.#hasBegun || out === "") return out;
     this.#hasBegun = true;
-    return this.#delta({ role: "assistant", content: "" }) + out;
+    return this.#delta({ role: "assistant", content: "", refusal: null }) + out;
   }
 
   fail(error: ExcursorError, requestId: string): string {
@@ -141,7 +154,7 @@ export class ChunkRenderer implements TextRenderer {
   }
 
   #end(reason: DoneReason): string {
-    const finish = this.#chunk([{ index: 0, delta: {}, finish_reason: finishReason(reason) }]);
+    const finish = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: finishReason(reason) }]);
     const usage =
       this.#includesUsage && this.#usage
         ? `data: ${JSON.stringify({ ...this.#chunk([]), usage: usageObject(this.#usage) })}\n\n`
@@ -149,13 +162,13 @@ export class ChunkRenderer implements TextRenderer {
     return `data: ${JSON.stringify(finish)}\n\n${usage}data: [DONE]\n\n`;
   }
 
-  #delta(delta: JsonValue): string {
+  #delta(delta: Choice["delta"] | CustomCall): string {
     return this.#beforeDelta + JSON.stringify(delta) + this.#afterDelta;
   }
 
-  #chunk(choices: readonly JsonValue[]) {
+  #chunk(choices: readonly Choice[]): Official<ChatCompletionChunk> {
     const { id, created, model } = this.#head;
-    const chunk = { id, object: "chat.completion.chunk", created, model, choices } as const;
+    const chunk = { id, object: "chat.completion.chunk", created, model, choices, service_tier: "default" } as const;
     return this.#includesUsage ? { ...chunk, usage: null } : chunk;
   }
 }

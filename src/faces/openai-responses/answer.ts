@@ -1,8 +1,28 @@
+import type {
+  Response,
+  ResponseError,
+  ResponseOutputItem,
+  ResponseUsage,
+  Tool,
+} from "openai/resources/responses/responses";
 import type { DoneReason, Usage } from "../../core/events.ts";
-import type { JsonObject, JsonValue } from "../../core/turn.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { Official } from "../shared/official.ts";
 import type { Body } from "../shared/unsupported-fields.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import { usageObject } from "./usage.ts";
+
+/** What the service sends and the official type does not know: fields without a name there, and null where it has no value. */
+interface ServiceFields {
+  readonly usage: Official<ResponseUsage> | null;
+  readonly user: string | null;
+  readonly frequency_penalty: number;
+  readonly presence_penalty: number;
+  readonly store: boolean;
+}
+
+/** The official type, without what OpenAI's client adds to an answer that it has received. */
+export type ResponseObject = Official<Omit<Response, "output_text" | "usage" | "user">> & ServiceFields;
 
 /** The fields that are known when an answer begins. */
 export interface AnswerHead {
@@ -10,25 +30,47 @@ export interface AnswerHead {
   /** In seconds. */
   readonly createdAt: number;
   /** The fields of the request that the answer repeats. */
-  readonly echo: JsonObject;
+  readonly echo: Echo;
 }
+
+export type OutputItem = Official<ResponseOutputItem>;
 
 /** The progress of an answer. */
 export interface AnswerState {
   readonly status: "in_progress" | "completed" | "incomplete" | "failed";
-  readonly output: readonly JsonValue[];
+  readonly output: readonly OutputItem[];
   readonly usage?: Usage | undefined;
-  readonly incompleteBecause?: string;
-  readonly error?: JsonObject;
+  readonly incompleteBecause?: "max_output_tokens" | "content_filter";
+  readonly error?: Official<ResponseError>;
 }
 
-export const responseObject = (head: AnswerHead, state: AnswerState): JsonObject => ({
+type Progress = Pick<
+  ResponseObject,
+  | "id"
+  | "object"
+  | "created_at"
+  | "completed_at"
+  | "status"
+  | "error"
+  | "incomplete_details"
+  | "output"
+  | "usage"
+  | "access_programs"
+  | "moderation"
+>;
+
+type Echo = Omit<ResponseObject, keyof Progress>;
+
+export const responseObject = (head: AnswerHead, state: AnswerState): ResponseObject => ({
   id: head.id,
   object: "response",
   created_at: head.createdAt,
+  completed_at: state.status === "completed" ? Math.max(head.createdAt, Math.floor(Date.now() / 1000)) : null,
   status: state.status,
   error: state.error ?? null,
   incomplete_details: state.incompleteBecause === undefined ? null : { reason: state.incompleteBecause },
+  access_programs: null,
+  moderation: null,
   output: state.output,
   usage: state.usage ? usageObject(state.usage) : null,
   ...head.echo,
@@ -44,28 +86,54 @@ const INCOMPLETE_REASONS = {
 
 export const incompleteReason = (reason: DoneReason) => INCOMPLETE_REASONS[reason];
 
-/** Returns the request's fields for the answer. Tools and formats are repeated as received. */
-export function echoOf(request: ResponsesRequest, body: Body): JsonObject {
-  const as = <T extends JsonValue>(value: unknown, fallback: T) => (value ?? fallback) as JsonValue;
+/** Returns the request's fields for the answer, with the service's defaults for those that it leaves out. */
+export function echoOf(request: ResponsesRequest, body: Body): Echo {
+  const { format } = (body["text"] ?? {}) as { readonly format?: JsonObject | null };
   return {
     model: request.model,
     background: false,
     instructions: request.instructions ?? null,
+    frequency_penalty: 0,
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: null,
-    metadata: request.metadata ?? {},
+    metadata: (request.metadata ?? {}) as Echo["metadata"],
     parallel_tool_calls: request.parallel_tool_calls ?? true,
+    presence_penalty: 0,
     previous_response_id: request.previous_response_id ?? null,
-    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
+    prompt_cache_key: textIn(body, "prompt_cache_key"),
+    prompt_cache_retention: null,
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: summaryOf(request.reasoning?.summary) },
+    safety_identifier: textIn(body, "safety_identifier"),
     service_tier: "default",
     store: request.store ?? true,
-    temperature: request.temperature ?? null,
-    text: { format: { type: "text" }, ...(as(body["text"], {}) as JsonObject) },
-    tool_choice: as(body["tool_choice"], "auto"),
-    tools: as(body["tools"], []),
+    temperature: request.temperature ?? 1,
+    text: { format: formatOf(format), verbosity: "medium" },
+    tool_choice: (body["tool_choice"] ?? "auto") as Echo["tool_choice"],
+    tools: ((body["tools"] ?? []) as readonly JsonObject[]).map(toolOf),
     top_logprobs: 0,
-    top_p: request.top_p ?? null,
+    top_p: request.top_p ?? 1,
     truncation: "disabled",
     user: null,
   };
 }
+
+const textIn = (body: Body, field: string): string | null => {
+  const value = body[field];
+  return typeof value === "string" ? value : null;
+};
+
+const SUMMARIES = ["auto", "concise", "detailed"] as const;
+
+const summaryOf = (given: string | null | undefined) => SUMMARIES.find((summary) => summary === given) ?? null;
+
+/** The service adds a description that is null, which the type does not know. */
+const formatOf = (format: JsonObject | null | undefined) =>
+  (format?.["type"] === "json_schema"
+    ? { description: null, strict: false, ...format }
+    : (format ?? { type: "text" })) as NonNullable<NonNullable<Echo["text"]>["format"]>;
+
+/** Arguments are not checked against the schema, so a tool is strict only if the client has said so. */
+const toolOf = (tool: JsonObject): Official<Tool> =>
+  (tool["type"] === "function"
+    ? { description: null, parameters: null, strict: false, ...tool }
+    : tool) as Official<Tool>;

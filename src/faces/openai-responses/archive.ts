@@ -27,7 +27,7 @@ export function createResponseArchive(store: ResponseStore): ResponseArchive {
       const items = order === "asc" ? input : input.toReversed();
       return {
         object: "list",
-        data: items.map((stored) => ({ ...inParts(parseItem(stored)), id: stored.id })),
+        data: items.map((stored) => ({ ...listed(parseItem(stored)), id: stored.id })),
         first_id: items[0]?.id ?? null,
         last_id: items.at(-1)?.id ?? null,
         has_more: false,
@@ -42,9 +42,10 @@ export function createResponseArchive(store: ResponseStore): ResponseArchive {
 
 const parseItem = ({ json }: StoredItem): JsonObject => JSON.parse(json) as JsonObject;
 
-/** Normalises a message: it may be sent as a bare string and without its type, but is listed with both. */
-function inParts(item: JsonObject): JsonObject {
+/** Normalises an item: a message may be sent as a bare string and without its type, a result without its status. */
+function listed(item: JsonObject): JsonObject {
   const { type = "message", role, content: text } = item;
+  if (type === "function_call_output") return { status: "completed", ...item };
   if (type !== "message" || typeof text !== "string") return item;
   const content = [role === "assistant" ? textPart(text) : { type: "input_text", text }];
   return { ...item, type, content };

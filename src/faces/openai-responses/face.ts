@@ -5,6 +5,7 @@ import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/think
 import type { JsonObject } from "../../core/turn.ts";
 import type { Face, ParseContext } from "../shared/face.ts";
 import { fetchThoughts } from "../shared/fetch-thoughts.ts";
+import { asJson } from "../shared/official.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
 import type { Body } from "../shared/unsupported-fields.ts";
 import { type AnswerHead, echoOf } from "./answer.ts";
@@ -73,7 +74,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
         onEnd: (response, output) => {
           const isStored = request.store ?? true;
           if (!isStored && !onAnswer) return;
-          const answer = storedAnswer(referred, request, fields, response, output);
+          const answer = storedAnswer(referred, request, fields, asJson(response), output.map(asJson));
           onAnswer?.(principalId, answer);
           if (isStored) store.put(principalId, answer);
         },

@@ -1,13 +1,27 @@
+import type {
+  ResponseCustomToolCall,
+  ResponseFunctionToolCall,
+  ResponseOutputMessage,
+  ResponseOutputText,
+  ResponseReasoningItem,
+  ResponseToolSearchCall,
+} from "openai/resources/responses/responses";
 import type { JsonObject } from "../../core/turn.ts";
+import type { Official } from "../shared/official.ts";
 import type { ClientTool } from "./request/toolbox.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-export const textPart = (text: string): JsonObject => ({ type: "output_text", text, annotations: [], logprobs: [] });
+export const textPart = (text: string): Official<ResponseOutputText> => ({
+  type: "output_text",
+  text,
+  annotations: [],
+  logprobs: [],
+});
 
-export const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text });
+export const summaryPart = (text: string): Official<ResponseReasoningItem.Summary> => ({ type: "summary_text", text });
 
-export const messageItem = (id: string, status: ItemStatus, text?: string): JsonObject => ({
+export const messageItem = (id: string, status: ItemStatus, text?: string): Official<ResponseOutputMessage> => ({
   id,
   type: "message",
   status,
@@ -16,9 +30,15 @@ export const messageItem = (id: string, status: ItemStatus, text?: string): Json
 });
 
 /** The status is only sent if the item was cut off. */
-export const reasoningItem = (id: string, text?: string, sealed?: string, status?: ItemStatus): JsonObject => ({
+export const reasoningItem = (
+  id: string,
+  text?: string,
+  sealed?: string,
+  status?: ItemStatus,
+): Official<ResponseReasoningItem> => ({
   id,
   type: "reasoning",
+  content: [],
   ...(status === "incomplete" && { status }),
   summary: text === undefined ? [] : [summaryPart(text)],
   ...(sealed !== undefined && { encrypted_content: sealed }),
@@ -31,18 +51,20 @@ export interface CallDraft {
   readonly tool: ClientTool;
 }
 
+type CallItem = ResponseFunctionToolCall | ResponseCustomToolCall | ResponseToolSearchCall;
+
 /** `written` is the arguments for the client: JSON, or the free text of a custom tool. */
-export function callItem({ itemId, callId, tool }: CallDraft, status: ItemStatus, written: string): JsonObject {
+export function callItem({ itemId, callId, tool }: CallDraft, status: ItemStatus, written: string): Official<CallItem> {
   const { kind, name, namespace } = tool;
-  const common = { id: itemId, call_id: callId, status };
+  const common = { id: itemId, call_id: callId };
   const called = { name, ...(namespace !== undefined && { namespace }) };
   switch (kind) {
     case "function":
-      return { ...common, type: "function_call", ...called, arguments: written };
+      return { ...common, type: "function_call", status, ...called, arguments: written };
     case "custom":
       return { ...common, type: "custom_tool_call", ...called, input: written };
     case "tool-search":
-      return { ...common, type: "tool_search_call", execution: "client", arguments: parsed(written) };
+      return { ...common, type: "tool_search_call", status, execution: "client", arguments: parsed(written) };
   }
 }
 
@@ -55,12 +77,5 @@ export function inputOf(args: JsonObject): string {
   const [only, ...others] = Object.values(args);
   return typeof only === "string" && others.length === 0 ? only : JSON.stringify(args);
 }
-
-/** The events that carry a call's arguments. A tool search has none. */
-export const CALL_EVENTS = {
-  function: { name: "response.function_call_arguments", field: "arguments" },
-  custom: { name: "response.custom_tool_call_input", field: "input" },
-  "tool-search": undefined,
-} as const satisfies Record<ClientTool["kind"], { readonly name: string; readonly field: string } | undefined>;
 
 export const ID_PREFIXES = { function: "fc", custom: "ctc", "tool-search": "tsc" } as const;

@@ -1,3 +1,4 @@
+import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { GatheredText } from "../../core/engine/gathered-text.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
@@ -5,10 +6,17 @@ import type { Thought } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { TextRenderer } from "../shared/face.ts";
 import { FREE_TEXT, type FreeText, stepFreeText } from "../shared/free-text.ts";
-import { type AnswerHead, type AnswerState, incompleteReason, responseObject } from "./answer.ts";
-import { errorObject } from "./errors.ts";
+import type { Official } from "../shared/official.ts";
 import {
-  CALL_EVENTS,
+  type AnswerHead,
+  type AnswerState,
+  incompleteReason,
+  type OutputItem,
+  type ResponseObject,
+  responseObject,
+} from "./answer.ts";
+import { errorObject, failureCode } from "./errors.ts";
+import {
   type CallDraft,
   callItem,
   ID_PREFIXES,
@@ -29,8 +37,18 @@ export interface RenderOptions {
   /** Whether the client also gets the encrypted thinking. */
   readonly includesSealed: boolean;
   /** Called when the answer is complete. `output` is what to store: it includes the encrypted thinking. */
-  readonly onEnd: (response: JsonObject, output: readonly JsonObject[]) => void;
+  readonly onEnd: (response: ResponseObject, output: readonly OutputItem[]) => void;
 }
+
+type OfficialEvents = { [Event in Official<ResponseStreamEvent> as Event["type"]]: Event };
+
+/** What each event has beside its type and number. Ours repeats the whole error in `error`, where Codex reads it. */
+type Events = {
+  readonly [Type in keyof OfficialEvents]: "response" extends keyof OfficialEvents[Type]
+    ? { readonly response: ResponseObject }
+    : Omit<OfficialEvents[Type], "type" | "sequence_number"> &
+        (Type extends "error" ? { readonly error: object } : unknown);
+};
 
 interface OpenText {
   readonly type: "message" | "reasoning";
@@ -57,8 +75,8 @@ const AFTER_TEXT = ',"sequence_number":';
 export class ResponseRenderer implements TextRenderer {
   readonly #head: AnswerHead;
   readonly #options: RenderOptions;
-  readonly #shown: JsonObject[] = [];
-  readonly #kept: JsonObject[] = [];
+  readonly #shown: OutputItem[] = [];
+  readonly #kept: OutputItem[] = [];
   #open: OpenText | undefined;
   #call: OpenCall | undefined;
   /** Events that arrived during an unfinished call. Items do not overlap, so they wait. */
@@ -67,7 +85,7 @@ export class ResponseRenderer implements TextRenderer {
   #sequence = 0;
   #usage: Usage | undefined;
   #hasBegun = false;
-  #response: JsonObject | undefined;
+  #response: ResponseObject | undefined;
 
   constructor(head: AnswerHead, options: RenderOptions) {
     this.#head = head;
@@ -75,7 +93,7 @@ export class ResponseRenderer implements TextRenderer {
   }
 
   /** The whole answer. Undefined until it is complete. */
-  get response(): JsonObject | undefined {
+  get response(): ResponseObject | undefined {
     return this.#response;
   }
 
@@ -86,11 +104,15 @@ export class ResponseRenderer implements TextRenderer {
   }
 
   fail(error: ExcursorError, requestId: string): string {
-    const told = errorObject(error, requestId)["error"] as JsonObject;
-    const { message = "", code = null, param = null } = told;
+    const told = errorObject(error, requestId).error;
+    const { message, code, param } = told;
     // Closes a reasoning item, because some clients show it as running until it ends. Text and calls just break off.
     const ended = this.#open?.type === "reasoning" ? this.#close("incomplete") : "";
-    const response = this.#state({ status: "failed", output: this.#shown.filter(Boolean), error: { code, message } });
+    const response = this.#state({
+      status: "failed",
+      output: this.#shown.filter(Boolean),
+      error: { code: failureCode(error), message },
+    });
     return (
       ended + this.#event("error", { code, message, param, error: told }) + this.#event("response.failed", { response })
     );
@@ -148,20 +170,15 @@ export class ResponseRenderer implements TextRenderer {
     const closing = this.#close("completed");
     const isMessage = type === "message";
     const [id, index] = this.#newItem(isMessage ? "msg" : "rs");
-    const place = { item_id: id, output_index: index, [isMessage ? "content_index" : "summary_index"]: 0 };
-    const name = isMessage ? "response.output_text.delta" : "response.reasoning_summary_text.delta";
-    const delta = JSON.stringify({ type: name, ...place, ...(isMessage && { logprobs: [] }), delta: "" });
-    const before = `event: ${name}\ndata: ${delta.slice(0, -'""}'.length)}`;
-    this.#open = { type, id, index, text: new GatheredText(), before };
+    const place = { item_id: id, output_index: index };
+    this.#open = { type, id, index, text: new GatheredText(), before: beforeDelta(type, id, index) };
     const item = isMessage ? messageItem(id, "in_progress") : reasoningItem(id);
-    const part = isMessage ? textPart("") : summaryPart("");
     return (
       closing +
       this.#event("response.output_item.added", { output_index: index, item }) +
-      this.#event(isMessage ? "response.content_part.added" : "response.reasoning_summary_part.added", {
-        ...place,
-        part,
-      })
+      (isMessage
+        ? this.#event("response.content_part.added", { ...place, content_index: 0, part: textPart("") })
+        : this.#event("response.reasoning_summary_part.added", { ...place, summary_index: 0, part: summaryPart("") }))
     );
   }
 
@@ -243,19 +260,22 @@ export class ResponseRenderer implements TextRenderer {
     if (delta === "") return "";
     call.streamed += delta;
     const { itemId, index, tool } = call;
-    const events = CALL_EVENTS[tool.kind];
-    return events ? this.#event(`${events.name}.delta`, { item_id: itemId, output_index: index, delta }) : "";
+    const fields = { item_id: itemId, output_index: index, delta };
+    if (tool.kind === "function") return this.#event("response.function_call_arguments.delta", fields);
+    return tool.kind === "custom" ? this.#event("response.custom_tool_call_input.delta", fields) : "";
   }
 
   #closeCall(call: OpenCall, status: ItemStatus): string {
     this.#call = undefined;
     const { itemId, index, tool, streamed } = call;
-    const events = CALL_EVENTS[tool.kind];
     const place = { item_id: itemId, output_index: index };
+    const closing = {
+      function: () => this.#event("response.function_call_arguments.done", { ...place, arguments: streamed }),
+      custom: () => this.#event("response.custom_tool_call_input.done", { ...place, input: streamed }),
+      "tool-search": () => "",
+    };
     return (
-      (events ? this.#event(`${events.name}.done`, { ...place, [events.field]: streamed }) : "") +
-      this.#done(index, callItem(call, status, streamed)) +
-      this.step(this.#waiting.splice(0))
+      closing[tool.kind]() + this.#done(index, callItem(call, status, streamed)) + this.step(this.#waiting.splice(0))
     );
   }
 
@@ -277,19 +297,29 @@ export class ResponseRenderer implements TextRenderer {
     return [`${prefix}_${this.#head.id.slice("resp_".length)}_${index}`, index];
   }
 
-  #done(index: number, item: JsonObject, kept = item): string {
+  #done(index: number, item: OutputItem, kept = item): string {
     this.#shown[index] = item;
     this.#kept[index] = kept;
     return this.#event("response.output_item.done", { output_index: index, item });
   }
 
-  #state(state: AnswerState): JsonObject {
+  #state(state: AnswerState): ResponseObject {
     return responseObject(this.#head, { ...state, usage: this.#usage });
   }
 
-  #event(type: string, fields: JsonObject): string {
+  #event<Type extends keyof Events>(type: Type, fields: Events[Type]): string {
     return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: this.#sequence++, ...fields })}\n\n`;
   }
+}
+
+/** Returns an event up to the text of its delta, which comes last but for the number. */
+function beforeDelta(type: OpenText["type"], id: string, index: number): string {
+  const place = { item_id: id, output_index: index };
+  const event =
+    type === "message"
+      ? { type: "response.output_text.delta", ...place, content_index: 0, logprobs: [], delta: "" }
+      : { type: "response.reasoning_summary_text.delta", ...place, summary_index: 0, delta: "" };
+  return `event: ${event.type}\ndata: ${JSON.stringify(event).slice(0, -'""}'.length)}`;
 }
 
 function mustWait(event: TurnEvent, callId: string): boolean {

@@ -1,12 +1,15 @@
+import type { ResponseUsage } from "openai/resources/responses/responses";
 import type { Usage } from "../../core/events.ts";
-import type { JsonObject } from "../../core/turn.ts";
+import type { Official } from "../shared/official.ts";
+import type { OwnUsage } from "../shared/openai/openai-usage.ts";
 
 /** Returns usage as the Responses API reports it. An estimate is marked. */
-export const usageObject = (usage: Usage): JsonObject => ({
-  input_tokens: usage.inputTokens,
-  input_tokens_details: { cached_tokens: usage.cachedTokens },
-  output_tokens: usage.outputTokens,
-  output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-  total_tokens: usage.inputTokens + usage.outputTokens,
-  ...(usage.isEstimate && { is_estimate: true }),
-});
+export const usageObject = (usage: Usage) =>
+  ({
+    input_tokens: usage.inputTokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWrittenTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    ...(usage.isEstimate && { is_estimate: true }),
+  }) satisfies Official<ResponseUsage> & OwnUsage;

@@ -33,8 +33,11 @@ export interface FaceModule {
    * server reads the key and removes it: a face never sees it.
    */
   readonly credentials?: readonly CredentialPlace[];
-  /** Returns an error in this dialect. Used for every error before the response has begun. */
-  error(error: ExcursorError, requestId: string): ErrorBody;
+  /**
+   * Returns an error in this dialect. Used for every error before the response has begun. A request that HTTP itself refuses, such
+   * as for its method, gives its own status.
+   */
+  error(error: ExcursorError, requestId: string, status?: number): ErrorBody;
   /** Returns the face's routes. Called once for each listener that the face is mounted on. */
   routes(context: FaceContext): readonly FaceRoute[];
 }

@@ -1,4 +1,3 @@
-import type { ExcursorError } from "../../core/errors.ts";
 import type { FaceModule, SocketDialect } from "../../faces/shared/face-module.ts";
 import { Exchange, type ExchangeOptions, type Outcome } from "../gateway-exchange.ts";
 import { Refusal } from "../refusal.ts";
@@ -59,11 +58,9 @@ export class MessageExchange extends Exchange {
   fail(thrown: unknown): void {
     const error = this.errorFrom(thrown);
     this.notes.error = error;
-    const told = this.#face.error(error, this.id);
-    this.#status = statusOf(error, told.status);
-    this.#link.send(this.redact(this.#dialect.error({ ...told, status: this.#status }, this.id)));
+    const told = this.#face.error(error, this.id, error instanceof Refusal ? error.status : undefined);
+    this.#status = told.status;
+    this.#link.send(this.redact(this.#dialect.error(told, this.id)));
     this.#isWhole = this.#link.isOpen;
   }
 }
-
-const statusOf = (error: ExcursorError, usual: number): number => (error instanceof Refusal ? error.status : usual);

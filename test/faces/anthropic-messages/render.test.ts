@@ -19,8 +19,14 @@ const opening = {
   cache_read_input_tokens: 0,
   output_tokens: 0,
   output_tokens_details: { thinking_tokens: 0 },
+  server_tool_use: null,
   is_estimate: true,
+  cache_creation: null,
+  service_tier: "standard",
+  inference_geo: null,
+  speed: null,
 };
+const unstopped = { container: null, stop_details: null, stop_reason: null, stop_sequence: null };
 const started = {
   type: "message_start",
   message: {
@@ -29,8 +35,8 @@ const started = {
     role: "assistant",
     model: "m",
     content: [],
-    stop_reason: null,
-    stop_sequence: null,
+    diagnostics: null,
+    ...unstopped,
     usage: opening,
   },
 };
@@ -42,9 +48,9 @@ const thought = (index: number, value: string) => delta(index, { type: "thinking
 const signed = (index: number, signature: string) => delta(index, { type: "signature_delta", signature });
 const json = (index: number, partial_json: string) => delta(index, { type: "input_json_delta", partial_json });
 const ended = (index: number) => ({ type: "content_block_stop", index });
-const TEXT = { type: "text", text: "" };
+const TEXT = { type: "text", text: "", citations: null };
 const THINKING = { type: "thinking", thinking: "", signature: "" };
-const used = (id: string, name = "t") => ({ type: "tool_use", id, name, input: {} });
+const used = (id: string, name = "t") => ({ type: "tool_use", id, name, input: {}, caller: { type: "direct" } });
 
 const whole = (id: string, args = {}): TurnEvent => ({ type: "tool-call", id, name: "t", args });
 const start = (id: string): TurnEvent => ({ type: "tool-call-start", id, name: "t" });
@@ -152,8 +158,12 @@ describe("the events", () => {
       cache_read_input_tokens: 4,
       output_tokens: 5,
       output_tokens_details: { thinking_tokens: 1 },
+      server_tool_use: null,
     };
-    const closing = [{ type: "message_delta", delta: stop, usage: figures }, { type: "message_stop" }];
+    const closing = [
+      { type: "message_delta", delta: { ...unstopped, ...stop }, usage: figures },
+      { type: "message_stop" },
+    ];
     expect(await render([text("a"), usage(), end])).toBe(
       written(started, begun(0, TEXT), ping, said(0, "a"), ended(0), ...closing),
     );

@@ -18,9 +18,10 @@ const head = { id: "chatcmpl-r1", object: "chat.completion.chunk", created: CREA
 const written = (...chunks: object[]) => chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
 const chunk = (delta: object, finish_reason: string | null = null) => ({
   ...head,
-  choices: [{ index: 0, delta, finish_reason }],
+  choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+  service_tier: "default",
 });
-const role = chunk({ role: "assistant", content: "" });
+const role = chunk({ role: "assistant", content: "", refusal: null });
 
 async function render(over: object, ...batches: (readonly TurnEvent[])[]): Promise<string> {
   const renderer = (await parse(over)).stream();
@@ -96,12 +97,18 @@ describe("the chunks", () => {
         {
           ...head,
           choices: [],
+          service_tier: "default",
           usage: {
             prompt_tokens: 10,
             completion_tokens: 7,
             total_tokens: 17,
-            prompt_tokens_details: { cached_tokens: 4 },
-            completion_tokens_details: { reasoning_tokens: 1 },
+            prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2, audio_tokens: 0 },
+            completion_tokens_details: {
+              reasoning_tokens: 1,
+              audio_tokens: 0,
+              accepted_prediction_tokens: 0,
+              rejected_prediction_tokens: 0,
+            },
           },
         },
       )}data: [DONE]\n\n`,
@@ -124,7 +131,7 @@ describe("the chunks", () => {
     const error = new ExcursorError("upstream-failed", "It broke.", { hint: "Try later." });
     expect(renderer.step([text("a")]) + renderer.fail(error, "r1")).toBe(
       written(role, chunk({ content: "a" }), {
-        error: { message: "It broke. Try later.", type: "api_error", param: null, code: "upstream_error" },
+        error: { message: "It broke. Try later.", type: "server_error", param: null, code: "upstream_error" },
       }),
     );
   });

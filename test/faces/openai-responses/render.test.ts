@@ -138,8 +138,12 @@ describe("a stream", () => {
     ["c", { text: "raw" }, { type: "custom_tool_call", input: "raw" }],
     ["c", { a: 1 }, { type: "custom_tool_call", input: '{"a":1}' }],
     ["exec", { input: "x()" }, { type: "custom_tool_call", name: "exec", namespace: "n", input: "x()" }],
-    ["tool_search", { query: "q" }, { type: "tool_search_call", execution: "client", arguments: { query: "q" } }],
-    ["never_offered", {}, { type: "function_call", name: "never_offered", arguments: "{}" }],
+    [
+      "tool_search",
+      { query: "q" },
+      { type: "tool_search_call", execution: "client", arguments: { query: "q" }, status: "completed" },
+    ],
+    ["never_offered", {}, { type: "function_call", name: "never_offered", arguments: "{}", status: "completed" }],
   ])("a call of %s is an item of its kind", async (name, args, item) => {
     const call: TurnEvent[] = [
       { type: "tool-call-start", id: "1", name },
@@ -147,7 +151,7 @@ describe("a stream", () => {
     ];
     const events = await render([...call, done("tool-calls")]);
     expect(events.find(({ type }) => type === "response.output_item.done")).toMatchObject({
-      item: { ...item, call_id: "1", status: "completed" },
+      item: { ...item, call_id: "1" },
     });
   });
 
@@ -214,7 +218,12 @@ describe("a stream", () => {
       { type: "thinking", text: "", signature },
       { type: "text", text: "a" },
     ]);
-    expect((await collect(answer)).output[0]).toEqual({ id: expect.any(String), type: "reasoning", summary: [] });
+    expect((await collect(answer)).output[0]).toEqual({
+      id: expect.any(String),
+      type: "reasoning",
+      content: [],
+      summary: [],
+    });
   });
 
   it("an end before the end is incomplete, and so is what was being written", async () => {
@@ -276,6 +285,10 @@ it("a response says again what was asked, and what it cost", async () => {
   };
   expect(await collect([usage, done("stop")], asked)).toMatchObject({
     ...asked,
+    // The schema's description is null, and a verbosity that nobody applies is not repeated.
+    tools: [{ ...asked.tools[0], description: null }],
+    text: { ...asked.text, verbosity: "medium" },
+    completed_at: expect.any(Number),
     id: expect.stringMatching(/^resp_[0-9a-f]{32}$/),
     object: "response",
     created_at: CREATED,
@@ -284,7 +297,7 @@ it("a response says again what was asked, and what it cost", async () => {
     store: true,
     usage: {
       input_tokens: 10,
-      input_tokens_details: { cached_tokens: 3 },
+      input_tokens_details: { cached_tokens: 3, cache_write_tokens: expect.any(Number) },
       output_tokens: 5,
       output_tokens_details: { reasoning_tokens: 2 },
       total_tokens: 15,

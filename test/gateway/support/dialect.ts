@@ -10,6 +10,8 @@ export interface DialectAdapter {
   readonly schemaField: string;
   /** Wrong values of fields that the dialect has, each with the field that errors name. */
   readonly mistakes: readonly { readonly fields: object; readonly field: string }[];
+  /** The status of what others answer with the key, where the dialect documents another. */
+  readonly statuses?: Readonly<Record<number, number>>;
   /** Where it is asked. */
   path(question: Question, isStream: boolean): string;
   headers(key: string): Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
+import type { ChatCompletion, ChatCompletionMessage } from "openai/resources/chat/completions";
 import type { DoneReason, Usage } from "../../../core/events.ts";
-import type { JsonObject } from "../../../core/turn.ts";
+import type { Official } from "../official.ts";
 import { usageObject } from "./openai-usage.ts";
 
 /** The fields that every chunk of an answer repeats. */
@@ -19,16 +20,25 @@ const FINISH_REASONS = {
 
 export const finishReason = (reason: DoneReason) => FINISH_REASONS[reason];
 
+/** What we add to the official message: thinking, by the two names that clients read (LiteLLM and Cline; OpenRouter's clients). */
+interface OwnMessage {
+  readonly reasoning_content?: string;
+  readonly reasoning?: string;
+}
+
+export type CompletionMessage = Official<ChatCompletionMessage> & OwnMessage;
+
 export const chatCompletion = (
   { id, created, model }: CompletionHead,
-  message: JsonObject,
+  message: CompletionMessage,
   reason: DoneReason,
   usage: Usage | undefined,
-): JsonObject => ({
+): Official<ChatCompletion> => ({
   id,
   object: "chat.completion",
   created,
   model,
   choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(reason) }],
+  service_tier: "default",
   ...(usage && { usage: usageObject(usage) }),
 });

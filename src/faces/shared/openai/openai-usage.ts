@@ -1,12 +1,28 @@
+import type { CompletionUsage } from "openai/resources/completions";
 import type { Usage } from "../../../core/events.ts";
-import type { JsonObject } from "../../../core/turn.ts";
+import type { Official } from "../official.ts";
+
+/** What we add to the official usage: whether its figures are our estimate. */
+export interface OwnUsage {
+  readonly is_estimate?: true;
+}
 
 /** Returns usage as OpenAI reports it. An estimate is marked. */
-export const usageObject = (usage: Usage): JsonObject => ({
-  prompt_tokens: usage.inputTokens,
-  completion_tokens: usage.outputTokens,
-  total_tokens: usage.inputTokens + usage.outputTokens,
-  prompt_tokens_details: { cached_tokens: usage.cachedTokens },
-  completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-  ...(usage.isEstimate && { is_estimate: true }),
-});
+export const usageObject = (usage: Usage) =>
+  ({
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedTokens,
+      cache_write_tokens: usage.cacheWrittenTokens,
+      audio_tokens: 0,
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoningTokens,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+    ...(usage.isEstimate && { is_estimate: true }),
+  }) satisfies Official<CompletionUsage> & OwnUsage;

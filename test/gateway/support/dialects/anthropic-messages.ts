@@ -9,7 +9,12 @@ type StreamEvent =
 
 const FINISH = { end_turn: "stop", stop_sequence: "stop", max_tokens: "length", tool_use: "calls" } as const;
 
-const ERROR_TYPES = { 400: "invalid_request_error", 401: "authentication_error", 413: "request_too_large" };
+const ERROR_TYPES = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  413: "request_too_large",
+  529: "overloaded_error",
+};
 
 export const anthropicMessages: DialectAdapter = {
   name: "Anthropic Messages",
@@ -18,6 +23,7 @@ export const anthropicMessages: DialectAdapter = {
     { fields: { model: 5 }, field: "model" },
     { fields: { stream: "yes" }, field: "stream" },
   ],
+  statuses: { 503: 529 },
   path: () => "/v1/messages?beta=true",
   headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
   body: (question, isStream) => ({

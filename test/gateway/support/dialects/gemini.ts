@@ -3,7 +3,7 @@ import { type Answer, checkType, type DialectAdapter, readEvents, type Said } fr
 
 type Chunk = GenerateContentResponse & { readonly error?: { readonly message: string } };
 
-const STATUSES = { 400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 413: "INVALID_ARGUMENT" };
+const STATUSES = { 400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED" };
 
 export const gemini: DialectAdapter = {
   name: "Gemini",
@@ -12,6 +12,7 @@ export const gemini: DialectAdapter = {
     { fields: { contents: 5 }, field: "contents" },
     { fields: { generationConfig: "yes" }, field: "generationConfig" },
   ],
+  statuses: { 413: 400 },
   path: ({ model = "gpt-5.5" }, isStream) =>
     `/v1beta/models/${model}:${isStream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
   headers: (key) => ({ "x-goog-api-key": key }),
