@@ -55,12 +55,12 @@ describe("the page Connect", () => {
 });
 
 describe("lineDiff", () => {
-  const show = (before: string, after: string) =>
-    lineDiff(before, after).map(({ kind, text }) => `${kind} ${text}`.trim());
+  const show = async (before: string, after: string) =>
+    (await lineDiff(before, after)).map(({ kind, text }) => `${kind} ${text}`.trim());
 
-  it("keeps two lines around a change", () => {
+  it("keeps two lines around a change", async () => {
     const lines = ["1", "2", "3", "4", "5", "6", "7"];
-    expect(show(lines.join("\n"), lines.with(3, "x").join("\n"))).toEqual([
+    expect(await show(lines.join("\n"), lines.with(3, "x").join("\n"))).toEqual([
       "gap",
       "same 2",
       "same 3",
@@ -72,8 +72,25 @@ describe("lineDiff", () => {
     ]);
   });
 
-  it("is empty for equal texts, and all added for a new file", () => {
-    expect(show("a\nb\n", "a\nb\n")).toEqual([]);
-    expect(show("", "a\nb\n")).toEqual(["added a", "added b"]);
+  it("is empty for equal texts, and all added for a new file", async () => {
+    expect(await show("a\nb\n", "a\nb\n")).toEqual([]);
+    expect(await show("", "a\nb\n")).toEqual(["added a", "added b"]);
+  });
+
+  it("leaves out what is between two changes, and does not tell of the end of the last line", async () => {
+    const lines = ["1", "2", "3", "4", "5", "6", "7"];
+    const changed = ["x", ...lines.slice(1, 6), "y"];
+    const [first, last] = [
+      ["removed 1", "added x", "same 2", "same 3"],
+      ["same 5", "same 6", "removed 7", "added y"],
+    ];
+    expect(await show(lines.join("\n"), `${changed.join("\n")}\n`)).toEqual([...first, "gap", ...last]);
+    expect(await show("a", "a\n")).toEqual([]);
+  });
+
+  it("shows texts that have little in common as removed and added as a whole", async () => {
+    const lines = (name: string) => ["same", ...Array.from({ length: 1000 }, (_, index) => `${name} ${index}`)];
+    const shown = await show(lines("a").join("\n"), lines("b").join("\n"));
+    expect([shown.length, shown[0], shown[1001]]).toEqual([2002, "removed same", "added same"]);
   });
 });

@@ -59,7 +59,7 @@ export function clientSources({ home, config, opened, running }: ClientReportPar
       const models = (await parts.engine.listModels(OWNER, signal)).map(offered);
       const before = readSmallFile(file, MAX_FILE_BYTES) ?? "";
       const given: OfferedGateway = { url: gateway.url, key: gateway.key, model: "auto", models };
-      const lines = lineDiff(before, recipe.edit(before.replace(/^\ufeff/, ""), given));
+      const lines = await lineDiff(before, recipe.edit(before.replace(/^\ufeff/, ""), given));
       return {
         file,
         lines: lines
