@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 import main from "./vitest.config.ts";
 
 /** Imported by tests that start processes or threads, themselves or in their support. They are too slow to run for each fault. */
-const STARTS_PROCESSES = /from "node:(?:child_process|worker_threads)"/;
+const STARTS_PROCESSES = /from "node:(?:child_process|worker_threads)"|process\.execPath/;
 
 /** Stryker runs tests in threads, which cannot change what belongs to their process. */
 const CHANGES_ITS_PROCESS = /process\.(?:umask|chdir)\(|process\.env\.TZ|process\.env\["TZ"\]/;

@@ -132,6 +132,7 @@ function sampleOf<T>(values: readonly T[], count: number, seed: number): readonl
 }
 
 async function tryFaults(stryker: Stryker, sample: readonly Fault[]): Promise<readonly Outcome[]> {
+  const texts = new Map(sample.map((fault) => [fault.fileName, readFileSync(fault.fileName, "utf8")]));
   process.on("exit", () => rmSync(TEMP_FOLDER, { recursive: true, force: true }));
   const results = await stryker.runMutationTest({
     mutate: [...new Set(sample.map(({ fileName }) => fileName))],
@@ -148,10 +149,10 @@ async function tryFaults(stryker: Stryker, sample: readonly Fault[]): Promise<re
     // It cannot use TypeScript 7, and nothing here needs it to.
     tsconfigFile: "none",
     disableTypeChecks: false,
+    dryRunTimeoutMinutes: 20,
     reporters: ["progress-append-only"],
     logLevel: "error",
   });
-  const texts = new Map(sample.map((fault) => [fault.fileName, readFileSync(fault.fileName, "utf8")]));
   const outcomes: Readonly<Record<string, Outcome["outcome"]>> = {
     Killed: "noticed",
     Timeout: "noticed",
