@@ -2,6 +2,7 @@ import { type CreateElicitationRequest, client, type SessionUpdate } from "@agen
 import { describe, expect, it } from "vitest";
 import type { RequestContext } from "../../src/core/driver.ts";
 import type { Engine } from "../../src/core/engine/engine.ts";
+import { ExcursorError } from "../../src/core/errors.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { KeptSession, KeptSessions } from "../../src/core/history/kept-sessions.ts";
 import type { Turn } from "../../src/core/turn.ts";
@@ -207,6 +208,27 @@ describe("a conversation that is gone on with", () => {
     await expect(agent.request("session/load", { sessionId, cwd: "/p", mcpServers: [] })).rejects.toMatchObject({
       code: -32_002,
     });
+  });
+
+  it("is kept from its first answer on, also a cancelled one; an unanswered question is not", async () => {
+    const listed = async (answer: Answer, isCancelled = false) => {
+      const { agent, sessionId } = await setUp(answer);
+      const asked = agent.request("session/prompt", { sessionId, prompt }).catch(() => undefined);
+      if (isCancelled) await agent.notify("session/cancel", { sessionId });
+      await asked;
+      const { sessions } = await agent.request("session/list", {});
+      return sessions.length;
+    };
+    const fails: Answer = async function* () {
+      yield [];
+      throw new ExcursorError("upstream-failed", "It failed.");
+    };
+    const waits: Answer = async function* (_, { signal }) {
+      yield [];
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      throw signal.reason;
+    };
+    expect([await listed(says), await listed(waits, true), await listed(fails)]).toEqual([1, 1, 0]);
   });
 
   it("stays deleted, whatever was under way", async () => {

@@ -23,6 +23,21 @@ describe("metrics of requests", () => {
     expect(sampleOf(samples, "excursor_phase_duration_seconds_sum", { phase: "model" })).toBeCloseTo(2);
   });
 
+  it("has ascending buckets in every histogram, which add up to the count", async () => {
+    const metrics = new Metrics(SOURCES);
+    metrics.request(requestRecord());
+    metrics.toolCall(toolCallRecord({ ranBy: "hub", server: "s" }));
+    const buckets = (await read(metrics)).filter(({ name }) => name.endsWith("_bucket"));
+    const series = Map.groupBy(buckets, ({ name, labels: { le: _, ...labels } }) => name + JSON.stringify(labels));
+    expect(new Set(buckets.map(({ name }) => name)).size).toBe(5);
+    for (const samples of series.values()) {
+      const bounds = samples.map(({ labels }) => Number(labels["le"]?.replace("+Inf", "Infinity")));
+      expect(bounds).toEqual([...new Set(bounds)].toSorted((a, b) => a - b));
+      const counts = samples.map(({ value }) => value);
+      expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    }
+  });
+
   it("takes the mean gap between tokens, without the time of tools", async () => {
     const metrics = new Metrics(SOURCES);
     metrics.request(requestRecord({ firstTokenMs: 400, durationMs: 3400, phases: { tools: 1000 } }));

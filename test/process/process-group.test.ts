@@ -28,6 +28,9 @@ describe("a process group (SEC-44)", () => {
     expect(pids.every(isAlive)).toBe(true);
     await group.end();
     await untilGone(...pids);
+    // One that ends with its stdin is spared the signal.
+    const { exitCode, signalCode } = group.child;
+    expect([exitCode, signalCode]).toEqual(manner === "polite" ? [0, null] : [null, "SIGKILL"]);
   });
 
   it("does not outlive us, however we die", async () => {

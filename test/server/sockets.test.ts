@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { KEY, startTestGateway } from "./support/gateway.ts";
+import { RawConnection, readAnswer } from "./support/raw.ts";
 import { connect } from "./support/socket-client.ts";
 
 setFlagsFromString("--expose-gc");
@@ -166,6 +167,19 @@ describe("the upgrade", () => {
     expect(refusal).toMatchObject({ status });
     expect(JSON.parse(refusal.body)).toMatchObject({ error: { message: expect.any(String) } });
     if (code) expect(JSON.parse(refusal.body).error.code).toBe(code);
+  });
+
+  it.each([
+    ["no key", ["sec-websocket-version: 13"]],
+    ["a short key", ["sec-websocket-version: 13", "sec-websocket-key: abcd"]],
+    ["another version", ["sec-websocket-version: 7", "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ=="]],
+  ])("is refused with its code if the handshake is invalid: %s", async (_, fields) => {
+    const { port } = await startTestGateway();
+    const head = ["GET /v1/responses HTTP/1.1", "host: localhost", `authorization: Bearer ${KEY}`];
+    const upgrade = ["connection: Upgrade", "upgrade: websocket", ...fields];
+    const client = new RawConnection(port).send(`${[...head, ...upgrade].join("\r\n")}\r\n\r\n`);
+    const { status, body } = readAnswer(await client.closed());
+    expect([status, JSON.parse(body)]).toMatchObject([400, { error: { code: "bad_handshake" } }]);
   });
 
   it("gets 426 at once where WebSockets are off, and 426 without an upgrade", async () => {

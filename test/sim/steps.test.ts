@@ -316,16 +316,18 @@ describe.each(TRANSPORTS)("the steps of a script, over %s", (transport) => {
 
   it("counts tokens while streaming, and reports usage by default", async () => {
     const { client } = await setUp(transport);
-    const { messages, usage } = await client.say("@sim tokens 40 0");
-    const told = messages.flatMap(({ message }) =>
-      message.case === "interactionUpdate" && message.value.message.case === "tokenDelta"
-        ? [message.value.message.value.tokens]
-        : [],
-    );
-    expect(told.reduce((sum, n) => sum + n, 0)).toBe(40);
-    expect(told.length).toBeGreaterThan(1);
-    expect(usage?.outputTokens).toBe(40n);
-    expect(usage?.inputTokens).toBeGreaterThan(0n);
+    for (const tokens of [0, 1, 15, 16, 17, 33, 40]) {
+      const { messages, usage } = await client.say(`@sim tokens ${tokens} 0`);
+      const told = messages.flatMap(({ message }) =>
+        message.case === "interactionUpdate" && message.value.message.case === "tokenDelta"
+          ? [message.value.message.value.tokens]
+          : [],
+      );
+      expect(told.reduce((sum, n) => sum + n, 0)).toBe(tokens);
+      expect(told).toHaveLength(Math.ceil(tokens / 16));
+      expect(usage?.outputTokens).toBe(BigInt(tokens));
+      expect(usage?.inputTokens).toBeGreaterThan(0n);
+    }
   });
 
   it("fail ends the stream with a Connect error and its typed details", async () => {

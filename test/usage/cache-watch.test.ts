@@ -50,6 +50,25 @@ describe("the cache truth of a turn", () => {
     expect(second(turn, record)).toEqual({ possibleTokens: 1010, actualTokens: 0, reason });
   });
 
+  it("has a window of five minutes, from the end of the last call to the start of the next", () => {
+    const { startedAt, durationMs } = aRecord();
+    const end = startedAt + durationMs + 5 * MINUTE;
+    expect(second({}, { startedAt: end })?.reason).toBe("unknown");
+    expect(second({}, { startedAt: end + 1 })?.reason).toBe("expired");
+  });
+
+  it("is the one of the call that ended last, and kept for so many conversations", () => {
+    const watch = new CacheWatch();
+    const turn = aTurn({ messages: FIRST });
+    const possible = (conversation: string) =>
+      addCache(watch, aRecord({ ...used(1000, 0), conversation }), turn).cache?.possibleTokens;
+    const names = Array.from({ length: 10_000 }, (_, n) => `c${n}`);
+    for (const name of names) expect(possible(name)).toBe(0);
+    expect(possible("c0")).toBe(1000);
+    expect(possible("one more")).toBe(0);
+    expect([possible("c0"), possible("c1")]).toEqual([1000, 0]);
+  });
+
   it("is not known where the tokens are an estimate, nor shared with another conversation", () => {
     expect(second({}, { usageOrigin: "estimate" })).toBeUndefined();
     expect(second({}, { conversation: "another" })?.possibleTokens).toBe(0);

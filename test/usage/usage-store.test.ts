@@ -6,7 +6,7 @@ import { NO_USAGE } from "../../src/core/rules/usage-estimate.ts";
 import { liftLimits } from "../../src/usage/limits/lift-limits.ts";
 import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
 import { UsageStore } from "../../src/usage/store/usage-store.ts";
-import { aCall, aRecord } from "./support.ts";
+import { aCall, aCharge, aRecord, aRun } from "./support.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);
 const HOUR = 3_600_000;
@@ -184,6 +184,24 @@ describe("the store of the usage record", () => {
     store.flush();
     expect([count(), count("tool_call")]).toEqual([1, 0]);
     expect(store.spent("owner", 0, 2 * NOON).requests).toBe(2);
+  });
+
+  it.each([
+    ["age", { maxAgeMs: DAY }],
+    ["size", { maxBytes: 200_000 }],
+  ])("deletes old rows of every kind, by %s", async (_, limit) => {
+    const { store, count } = await open(limit);
+    const [old, young] = [NOON - 2 * DAY, NOON];
+    for (const at of [old, young]) {
+      for (let n = 1; n <= 1000; n++) store.request(aRecord({ startedAt: at - n }));
+      store.setCharges("a", { fromMs: at, untilMs: at }, [aCharge({ at })]);
+      store.toolCall(aCall({ callId: String(at), askedAt: at }));
+      store.run(aRun({ id: String(at), startedAt: at }));
+    }
+    store.flush();
+    expect(["charge", "tool_call", "run"].map((table) => count(table))).toEqual([1, 1, 1]);
+    expect(store.latestCharge("a")).toBe(young);
+    expect(count()).toBeLessThanOrEqual(1000);
   });
 
   it("deletes the oldest rows when the file is too large", async () => {

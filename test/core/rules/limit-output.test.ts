@@ -148,6 +148,18 @@ describe("the number of tokens", () => {
     expect(limit({ stop: ["###"], maxOutputTokens: 2 }, events)).toEqual(expected);
   });
 
+  it.each([
+    ["at once", (calls: readonly TurnEvent[]) => [calls]],
+    ["one after the other", (calls: readonly TurnEvent[]) => calls.map((call) => [call])],
+  ])("several whole calls count together, %s: just enough pass, and one more does not begin", (_, batches) => {
+    // Each has four characters, which count as a token.
+    const calls = ["1", "2", "3", "4"].map((id) => whole(id));
+    const limited = (all: readonly TurnEvent[]) =>
+      limit({ maxOutputTokens: 3 }, ...batches([...all, done("tool-calls")]));
+    expect(limited(calls.slice(0, 3))).toEqual([...calls.slice(0, 3), done("tool-calls")]);
+    expect(limited(calls)).toEqual([...calls.slice(0, 3), done("length")]);
+  });
+
   it("gives nothing more after its end", () => {
     const rule = new OutputLimit({ stop: [], maxOutputTokens: 1 });
     rule.step([text("12345")]);

@@ -4,7 +4,7 @@ import type { TurnEvent } from "../../../src/core/events.ts";
 import { createAcpDriver } from "../../../src/drivers/acp/driver.ts";
 import { createWatchdog } from "../../../src/process/watchdog.ts";
 import { assistant, aTurn, open, read, user } from "../cursor/support/driver-stage.ts";
-import { agentTurn, setUpAgent, thinkingIn } from "./support/agent-stage.ts";
+import { agentTurn, gone, setUpAgent, thinkingIn } from "./support/agent-stage.ts";
 
 describe("an agent as a model", () => {
   it("shows messages and thoughts as text and thinking, and tools as lines of thinking", async () => {
@@ -208,6 +208,36 @@ describe("permission requests", () => {
       if (event.type === "activity") run.cancel();
     });
     expect(await stage.noted("permission")).toBe('permission {"outcome":"cancelled"}');
+  });
+});
+
+describe("an agent that ignores a cancellation", () => {
+  const cancelledIn = async (others: number) => {
+    const { driver, ask, noted, notes } = setUpAgent({ limits: { cancelMs: 20 } });
+    const first = await ask("pid");
+    const waiting = Array.from({ length: others }, () => open(driver, agentTurn([user("wait")])));
+    const ends = waiting.map((run) => collect(run, () => {}));
+    await expect.poll(() => notes().filter((line) => line === "waiting")).toHaveLength(others);
+    const run = open(driver, agentTurn([user("ignore")]));
+    const end = collect(run, () => {});
+    await noted("ignoring");
+    run.cancel();
+    await end;
+    return { driver, ask, pid: Number(first.text), waiting, ends };
+  };
+
+  it("is ended, and the next turn gets another process", async () => {
+    const { ask, pid } = await cancelledIn(0);
+    await gone(pid);
+    expect(Number((await ask("pid")).text)).not.toBe(pid);
+  });
+
+  it("is left alone while another turn uses it", async () => {
+    const { driver, ask, pid, waiting, ends } = await cancelledIn(1);
+    await expect.poll(() => driver.listAgents?.().map(({ turns }) => turns)).toEqual([1]);
+    expect(Number((await ask("pid")).text)).toBe(pid);
+    for (const run of waiting) run.cancel();
+    await Promise.all(ends);
   });
 });
 

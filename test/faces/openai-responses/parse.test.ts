@@ -217,6 +217,17 @@ describe("the items", () => {
       ],
       [{ role: "assistant", content: [] }, user("go")],
     ],
+    ...[[], ["one"], ["one", "two"], ["one\n\ntwo", "three", "four"]].map((parts): [string, object[], object[]] => [
+      `a reasoning summary of ${parts.length} parts, which stay apart`,
+      [{ type: "reasoning", summary: parts.map((part) => ({ type: "summary_text", text: part })) }, ask],
+      [
+        {
+          role: "assistant",
+          content: parts.length === 0 ? [] : [{ type: "thinking", text: parts.join("\n\n"), signature: undefined }],
+        },
+        user("go"),
+      ],
+    ]),
   ])("are read: %s", async (_, input, messages) => {
     expect((await turnOf({ input })).messages).toEqual(messages);
   });

@@ -40,4 +40,27 @@ describe("the prompt entries", () => {
     expect(roots[2]?.["role"]).toBe("assistant");
     expect(roots.filter(({ role }) => role === "assistant").length).toBeGreaterThan(90);
   });
+
+  it.each([0, 1, 63, 64, 65, 200])(
+    "have every text, call and result once and in order, folded or not: %d steps",
+    (steps) => {
+      const messages = Array.from({ length: steps }, (_, n): Message[] => [
+        user(`asked-${n}`),
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: `said-${n}` },
+            { type: "tool-call", id: String(n), name: "look", args: { at: `called-${n}` } },
+          ],
+        },
+        result(String(n), `found-${n}`),
+      ]);
+      const roots = rootMessages(messages.flat());
+      expect(roots.length).toBeLessThanOrEqual(192);
+      expect(roots.length).toBeGreaterThanOrEqual(Math.min(3 * steps, 190));
+      const parts = JSON.stringify(roots).match(/(?:asked|said|called|found)-\d+/g) ?? [];
+      const expected = ["asked", "said", "called", "found"];
+      expect(parts).toEqual(messages.flatMap((_, n) => expected.map((part) => `${part}-${n}`)));
+    },
+  );
 });

@@ -67,6 +67,18 @@ describe("reading", () => {
     });
   });
 
+  test("the lines before a part and those of it are the lines of the file", () => {
+    const lines = ["a", "b", "c", "d", "e"];
+    for (let offset = 1; offset <= lines.length; offset++) {
+      const part = lines.slice(offset - 1).join("\n");
+      const ranged = call(reading({ offset, limit: 10 }), tool("read", "filePath", "offset#?", "limit#?"));
+      for (const text of [part, `${part}\n`]) {
+        const [answer] = ranged.reply(said(text));
+        expect(answer?.message.value).toMatchObject({ result: { value: { totalLines: 5, rangeApplied: true } } });
+      }
+    }
+  });
+
   test.each([
     ["File does not exist.", true, "fileNotFound"],
     [`Error: File not found: ${path}`, false, "fileNotFound"],
