@@ -5,7 +5,7 @@ import { Connection, StreamedAnswer } from "../clients/load.ts";
 import { ToolLoop } from "../clients/tool-loop.ts";
 import { type BenchResult, percentile } from "../harness/measure.ts";
 import { type Subject, startGateway, startHttpRelay } from "../harness/processes.ts";
-import { measureRounds, type Round, ratioOf, type Testbed } from "../harness/testbed.ts";
+import { inTurn, measureRounds, type Round, ratioOf, type Testbed } from "../harness/testbed.ts";
 import { cpuMs } from "../harness/usage.ts";
 import { measureSimulatedFollowUps } from "./simulated-follow-ups.ts";
 
@@ -32,24 +32,19 @@ export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
   if (!redis) return [];
   const settings = { EXCURSOR_CLUSTER_REDIS: redis.url };
   const open = (name: string) => startGateway(bed.upstream, { ...settings, EXCURSOR_CLUSTER_NODE: name });
-  const [home, other, third] = [await open("home"), await open("other"), await open("third")];
-  const nodes = [home, other, third];
+  const [home, other] = [await open("home"), await open("other")];
+  const nodes = [home, other, await open("third")];
   const relay = await startHttpRelay(home);
   try {
-    const two: Testbed = { ...bed, floor: home, gateway: other };
     const follow = (isForwarded: boolean) => followUps(home, isForwarded ? other : home, [home, other]);
     for (let n = 0; n < WARM_UP_ROUNDS; n++) await both(n, follow);
-    const rounds: readonly Round<Sample>[] = await measureRounds(two, (round) => both(round, follow));
+    const rounds: readonly Round<Sample>[] = await measureRounds((round) => both(round, follow));
     const pass = (isRelayed: boolean) => followUps(home, isRelayed ? relay : home, [home, relay]);
     for (let n = 0; n < WARM_UP_ROUNDS; n++) await both(n, pass);
-    const passed: readonly Round<Sample>[] = await measureRounds({ ...two, gateway: relay }, (round) =>
-      both(round, pass),
-    );
+    const passed: readonly Round<Sample>[] = await measureRounds((round) => both(round, pass));
     const ask = (isCluster: boolean) => shortRequests(isCluster ? nodes : [bed.gateway]);
     for (let n = 0; n < WARM_UP_ROUNDS; n++) await both(n, ask);
-    const short: readonly Round<Sample>[] = await measureRounds({ ...bed, floor: other, gateway: third }, (round) =>
-      both(round, ask),
-    );
+    const short: readonly Round<Sample>[] = await measureRounds((round) => both(round, ask));
     return [
       {
         name: "forwarded follow-up: time to first token, p50, to that at home",
@@ -75,12 +70,8 @@ export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
   }
 }
 
-async function both<T>(round: number, measure: (isSecond: boolean) => Promise<T>): Promise<{ floor: T; gateway: T }> {
-  const isReversed = round % 2 === 1;
-  const first = await measure(isReversed);
-  const second = await measure(!isReversed);
-  return isReversed ? { floor: second, gateway: first } : { floor: first, gateway: second };
-}
+const both = <T>(round: number, measure: (isSecond: boolean) => Promise<T>) =>
+  inTurn(round, { floor: false, gateway: true }, measure);
 
 /** Opens a run on its home node, and goes on with it over another gateway. */
 async function followUps(home: Subject, asked: Subject, both: readonly Subject[]): Promise<Sample> {

@@ -31,6 +31,8 @@ const KEY = "bench-8Qm2vX7rT4kZ9wLc5nB1";
 const TOKEN = ["{}", '{"sub":"bench"}', "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".");
 const fileOf = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
+const PROGRAM = fileOf("../../bin/excursor.js");
+
 /** The load and the backend run on one core, the program under test on another. */
 const [LOAD_CORE, SUBJECT_CORE] = ["0", "1"];
 
@@ -89,9 +91,9 @@ export interface Face {
   stop(): Promise<void>;
 }
 
-export async function startFace(upstream: Upstream, environment: Environment): Promise<Face> {
+export async function startFace(upstream: Upstream, environment: Environment, program = PROGRAM): Promise<Face> {
   const flags = ["--cursor-face", "--cursor-port", "0", "--upstream", upstream.url, "--token", TOKEN];
-  const gateway = await serve(flags, environment);
+  const gateway = await serve(flags, environment, program);
   return {
     // The backend takes any token; a key of the gateway is only for its own models.
     cursor: { ...gateway, port: gateway.cursorPort, key: TOKEN },
@@ -100,14 +102,19 @@ export async function startFace(upstream: Upstream, environment: Environment): P
   };
 }
 
-export function startGateway(upstream: { readonly url: string }, environment: Environment = {}): Promise<Subject> {
-  return serve(["--upstream", upstream.url, "--token", TOKEN], environment);
+/** `program`: that of another checkout. */
+export function startGateway(
+  upstream: { readonly url: string },
+  environment: Environment = {},
+  program = PROGRAM,
+): Promise<Subject> {
+  return serve(["--upstream", upstream.url, "--token", TOKEN], environment, program);
 }
 
 /** Starts the simulated backend as a process, with the start-up delay of the real one. */
 export async function startSimulator(bootstrapMs: number): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const args = ["sim", "--port", "0", "--json", "--bootstrap-ms", String(bootstrapMs)];
-  const { port, stop } = await start([fileOf("../../bin/excursor.js"), ...args], {}, LOAD_CORE);
+  const { port, stop } = await start([PROGRAM, ...args], {}, LOAD_CORE);
   return { url: `http://127.0.0.1:${port}`, stop };
 }
 
@@ -117,8 +124,8 @@ export function startDemo(isFirst: boolean): Promise<Subject> {
 }
 
 /** Starts the gateway as users do, but with higher limits for one key. */
-function serve(args: readonly string[], environment: Environment): Promise<Started> {
-  return start([fileOf("../../bin/excursor.js"), "serve", "--port", "0", "--key", KEY, "--json", ...args], {
+function serve(args: readonly string[], environment: Environment, program = PROGRAM): Promise<Started> {
+  return start([program, "serve", "--port", "0", "--key", KEY, "--json", ...args], {
     EXCURSOR_LIMITS_CONNECTIONS: "4096",
     EXCURSOR_LIMITS_REQUESTS_PER_KEY: "4096",
     EXCURSOR_LIMITS_STREAMS_PER_KEY: "4096",
@@ -127,6 +134,9 @@ function serve(args: readonly string[], environment: Environment): Promise<Start
     ...environment,
   });
 }
+
+/** The exit code after Ctrl-C, which the processes under test receive, too. */
+export const INTERRUPTED = 130;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -158,7 +168,8 @@ async function start(args: readonly string[], environment: Environment, core = S
   const { url, cursorUrl } = JSON.parse(ready) as { readonly url: string; readonly cursorUrl?: string };
   let isStopping = false;
   child.on("exit", (code, signal) => {
-    if (!isStopping) console.error(`${args.join(" ")} ended by itself (${code ?? signal}):\n${tailOf(log)}`);
+    if (!isStopping && process.exitCode !== INTERRUPTED)
+      console.error(`${args.join(" ")} ended by itself (${code ?? signal}):\n${tailOf(log)}`);
   });
   return {
     pid: pidOf(child),

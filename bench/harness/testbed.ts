@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { median, ROUNDS, spreadOf } from "./measure.ts";
 import { type Subject, startFloor, startGateway, startUpstream, type Upstream } from "./processes.ts";
-import { cpuMs, machineCpuMs } from "./usage.ts";
+import { familyCpuMs, machineCpuMs } from "./usage.ts";
 
 /** The gateway and the floor, in front of the same backend. */
 export interface Testbed {
@@ -37,55 +37,59 @@ const LOOK_MS = 300;
 /** How long a figure waits in total for a quiet machine. */
 const PATIENCE_MS = 15_000;
 
-/** Measures both in turn, in reversed order every other round. */
+/** Measures both in turn. */
 export function compare<Sample>(
-  bed: Testbed,
+  { floor, gateway }: Pick<Testbed, "floor" | "gateway">,
   measure: (subject: Subject) => Promise<Sample>,
   count = ROUNDS,
 ): Promise<readonly Round<Sample>[]> {
-  const both = async (round: number) => {
-    const isReversed = round % 2 === 1;
-    const first = await measure(isReversed ? bed.gateway : bed.floor);
-    const second = await measure(isReversed ? bed.floor : bed.gateway);
-    return isReversed ? { floor: second, gateway: first } : { floor: first, gateway: second };
-  };
-  return measureRounds(bed, both, count);
+  return measureRounds((round) => inTurn(round, { floor, gateway }, measure), { count });
+}
+
+/** Measures one after the other, in reversed order every other round. */
+export async function inTurn<Side extends string, Subject, Sample>(
+  round: number,
+  sides: Readonly<Record<Side, Subject>>,
+  measure: (subject: Subject) => Promise<Sample>,
+): Promise<Record<Side, Sample>> {
+  const samples: [string, Sample][] = [];
+  const order = Object.entries<Subject>(sides);
+  for (const [side, subject] of round % 2 === 0 ? order : order.reverse()) samples.push([side, await measure(subject)]);
+  return Object.fromEntries(samples) as Record<Side, Sample>;
 }
 
 /**
- * Measures the given number of rounds, after one that does not count. Each round waits for a quiet machine, within
- * limits. Rounds with other load are made up for by a few more, and the quietest are kept. The measured values do not
+ * Measures the given number of rounds, after one that does not count unless `isWarm`. Each round waits for a quiet machine,
+ * within limits. Rounds with other load are made up for by a few more, and the quietest are kept. The measured values do not
  * influence that choice.
  */
 export async function measureRounds<Sample extends object>(
-  { upstream, floor, gateway }: Testbed,
   measure: (round: number) => Promise<Sample>,
-  count = ROUNDS,
+  { count = ROUNDS, extra = MAX_EXTRA_ROUNDS, isWarm = false } = {},
 ): Promise<readonly Quiet<Sample>[]> {
   const rounds: Quiet<Sample>[] = [];
   const isEnough = () => rounds.filter(({ foreignLoad }) => foreignLoad <= QUIET).length >= count;
-  const pids = [upstream.pid, floor.pid, gateway.pid];
   const patience = AbortSignal.timeout(PATIENCE_MS);
-  for (let round = 0; round <= count + MAX_EXTRA_ROUNDS && !isEnough(); round++) {
-    await untilQuiet(pids, patience);
-    const foreign = watchForeignLoad(pids);
+  for (let round = isWarm ? 1 : 0; round <= count + extra && !isEnough(); round++) {
+    await untilQuiet(patience);
+    const foreign = watchForeignLoad();
     const sample = await measure(round);
     if (round > 0) rounds.push({ ...sample, foreignLoad: foreign() });
   }
   return rounds.toSorted((a, b) => a.foreignLoad - b.foreignLoad).slice(0, count);
 }
 
-async function untilQuiet(pids: readonly number[], patience: AbortSignal): Promise<void> {
+async function untilQuiet(patience: AbortSignal): Promise<void> {
   while (!patience.aborted) {
-    const foreign = watchForeignLoad(pids);
+    const foreign = watchForeignLoad();
     await sleep(LOOK_MS);
     if (foreign() <= QUIET) return;
   }
 }
 
-/** Returns a function that reports how many cores were busy since, with neither this nor these processes. */
-function watchForeignLoad(pids: readonly number[]): () => number {
-  const ownMs = () => [process.pid, ...pids].reduce((sum, pid) => sum + cpuMs(pid), 0);
+/** Returns a function that reports how many cores were busy since, without this process and what it has started. */
+function watchForeignLoad(): () => number {
+  const ownMs = () => familyCpuMs(process.pid);
   const [start, machine, own] = [performance.now(), machineCpuMs(), ownMs()];
   return () => Math.max(0, (machineCpuMs() - machine - (ownMs() - own)) / (performance.now() - start));
 }

@@ -12,7 +12,7 @@ export async function measureCaptureCost(bed: Testbed): Promise<BenchResult[]> {
     startFace(bed.upstream, {}),
   ]);
   try {
-    const rounds = await compare({ ...bed, floor: off.cursor, gateway: on.cursor }, (subject) =>
+    const rounds = await compare({ floor: off.cursor, gateway: on.cursor }, (subject) =>
       runCost(subject, FULL_SPEED, "composer-1"),
     );
     return [

@@ -54,7 +54,7 @@ export async function measureDashboard(bed: Testbed): Promise<BenchResult[]> {
     const [few, many] = subjects;
     if (!few || !many) return [];
     for (const [subject, context] of contexts) await signIn(subject, context);
-    const rounds = await compare({ ...bed, floor: few, gateway: many }, (subject) => paint(subject, contexts));
+    const rounds = await compare({ floor: few, gateway: many }, (subject) => paint(subject, contexts));
     const ratio = ratioOf(rounds, ({ ms }) => ms, "ms");
     return [
       { name: `dashboard: Now with ${MANY} requests / with ${FEW}`, bound: BOUND, ...ratio },

@@ -23,7 +23,7 @@ export async function measureMetricsCost(bed: Testbed): Promise<BenchResult[]> {
     if (!scrape.ok) throw new Error(`/metrics answers ${scrape.status}`);
     for (const subject of [on, recorded, off]) await warmUp(subject);
     const against = async (name: string, floor: typeof on): Promise<BenchResult> => {
-      const rounds = await compare({ ...bed, floor, gateway: on }, measureRequests);
+      const rounds = await compare({ floor, gateway: on }, measureRequests);
       return { name, ...ratioOf(rounds, ({ cpuUs }) => cpuUs, "µs a request") };
     };
     return [

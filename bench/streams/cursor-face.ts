@@ -19,13 +19,13 @@ export async function measureCursorFace(bed: Testbed): Promise<BenchResult[]> {
     EXCURSOR_ANTHROPIC_BASE_URL: bed.upstream.url,
   });
   try {
-    return [...(await passThrough({ ...bed, floor: relay, gateway: face.cursor })), ...(await ownModel(bed, face))];
+    return [...(await passThrough({ floor: relay, gateway: face.cursor })), ...(await ownModel(face))];
   } finally {
     await Promise.all([relay.stop(), face.stop()]);
   }
 }
 
-async function passThrough(bed: Testbed): Promise<BenchResult[]> {
+async function passThrough(bed: Pick<Testbed, "floor" | "gateway">): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   for (const load of [FULL_SPEED, PACED]) {
     const rounds = await compare(bed, (subject) => runCost(subject, load, "composer-1"));
@@ -41,8 +41,8 @@ async function passThrough(bed: Testbed): Promise<BenchResult[]> {
   return results;
 }
 
-async function ownModel(bed: Testbed, { cursor, gateway }: Face): Promise<BenchResult[]> {
-  const rounds = await measureRounds({ ...bed, gateway, floor: bed.gateway }, async (round) => {
+async function ownModel({ cursor, gateway }: Face): Promise<BenchResult[]> {
+  const rounds = await measureRounds(async (round) => {
     const chat = () => tokenCost(gateway, FULL_SPEED, CHAT_THINKING);
     // A key of the gateway gives access to its own models.
     const own = () => runCost({ ...cursor, key: gateway.key }, FULL_SPEED, "excursor/bench");
@@ -75,7 +75,7 @@ export function runCost(
   });
 }
 
-async function firstTokenUs({ port, key }: Subject): Promise<number> {
+export async function firstTokenUs({ port, key }: Subject): Promise<number> {
   const client = new AgentClient(port, key, "composer-1");
   const waits: number[] = [];
   for (let n = 0; n < REQUESTS; n++) {

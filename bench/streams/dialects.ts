@@ -11,7 +11,7 @@ export async function measureDialects(bed: Testbed): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   const ask = (which: BenchDialect) => tokenCost(bed.gateway, LOAD, which);
   for (const dialect of [RESPONSES, MESSAGES, OLLAMA, GEMINI]) {
-    const rounds = await measureRounds(bed, async (round) => {
+    const rounds = await measureRounds(async (round) => {
       // In the order A-B-B-A, so that a drift of the machine affects both.
       const [outer, inner] = round % 2 === 0 ? [CHAT, dialect] : [dialect, CHAT];
       const [first, second, third, last] = [await ask(outer), await ask(inner), await ask(inner), await ask(outer)];

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStream } from "../clients/load.ts";
 import { type BenchResult, median, percentile, spreadOf } from "../harness/measure.ts";
+import type { Subject, Upstream } from "../harness/processes.ts";
 import { loadNote, measureRounds, type Testbed } from "../harness/testbed.ts";
 import { MAX_TOKENS, nowUs } from "../peers/plan.ts";
 
@@ -10,8 +11,8 @@ const LONGEST_WAIT_MS = 2000;
 
 /** Measures how long after a disconnect of all clients the backend sees each reset. */
 export async function measureDisconnect(bed: Testbed): Promise<BenchResult[]> {
-  const rounds = await measureRounds(bed, async (round) => ({
-    waitsMs: await measureResets(bed, (round + 1) * 10_000),
+  const rounds = await measureRounds(async (round) => ({
+    waitsMs: await measureResets(bed.gateway, bed.upstream, (round + 1) * 10_000),
   }));
   const waitsMs = rounds.flatMap((round) => round.waitsMs);
   const never = waitsMs.filter((ms) => ms === Number.POSITIVE_INFINITY).length;
@@ -29,7 +30,7 @@ export async function measureDisconnect(bed: Testbed): Promise<BenchResult[]> {
 }
 
 /** Each stream has its own id, so that the backend's report tells when it was reset. */
-async function measureResets({ gateway, upstream }: Testbed, firstId: number): Promise<number[]> {
+export async function measureResets(gateway: Subject, upstream: Upstream, firstId: number): Promise<number[]> {
   const ids = Array.from({ length: STREAMS }, (_, index) => firstId + index);
   const connections = await Promise.all(ids.map((id) => openStream(gateway, { id, tokens: MAX_TOKENS, rate: RATE })));
   const goneUs = connections.map((connection) => {

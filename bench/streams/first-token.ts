@@ -15,7 +15,7 @@ export async function measureFirstToken(bed: Testbed): Promise<BenchResult[]> {
   ];
 }
 
-async function measureWaits(subject: Subject): Promise<{ readonly p50: number; readonly p99: number }> {
+export async function measureWaits(subject: Subject): Promise<{ readonly p50: number; readonly p99: number }> {
   const connection = new Connection(subject);
   const waits: number[] = [];
   for (let n = 0; n < REQUESTS; n++) {

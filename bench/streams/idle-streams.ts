@@ -28,8 +28,8 @@ export async function measureIdleStreams(bed: Testbed): Promise<BenchResult[]> {
   ];
 }
 
-async function bytesPerStream(subject: Subject): Promise<number> {
-  for (let round = 0; round < WARM_UP.rounds; round++) close(await openHeld(subject, WARM_UP.streams));
+export async function bytesPerStream(subject: Subject, warmUps = WARM_UP.rounds): Promise<number> {
+  for (let round = 0; round < warmUps; round++) close(await openHeld(subject, WARM_UP.streams));
   await sleep(SETTLE_MS);
   const before = await heldBytes(subject);
   const connections = await openHeld(subject, STREAMS);

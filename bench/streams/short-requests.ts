@@ -20,7 +20,8 @@ export async function measureShortRequests(bed: Testbed): Promise<BenchResult[]>
   ];
 }
 
-export const warmUp = (subject: Subject) => askInParallel(subject, (count) => count < WARM_UP_REQUESTS);
+export const warmUp = (subject: Subject, requests = WARM_UP_REQUESTS) =>
+  askInParallel(subject, (count) => count < requests);
 
 export async function measureRequests(
   subject: Subject,

@@ -17,7 +17,10 @@ const MiB = 1024 * 1024;
  * has a new process, and measures its neighbours before and during the stall.
  */
 export async function measureStalledReader(bed: Testbed): Promise<BenchResult[]> {
-  const rounds = await measureRounds(bed, () => measureRound(bed.upstream));
+  const rounds = await measureRounds(async () => {
+    const gateway = await startGateway(bed.upstream);
+    return measureStall(gateway, bed.upstream).finally(gateway.stop);
+  });
   const neighbours = (share: keyof Latency) => {
     const ratios = rounds.map(({ before, meanwhile }) => meanwhile[share] / before[share]);
     const figure = (when: "before" | "meanwhile") => median(rounds.map((round) => round[when][share])).toFixed(2);
@@ -51,30 +54,26 @@ interface Latency {
   readonly p99: number;
 }
 
-async function measureRound(upstream: Upstream): Promise<Sample> {
-  const gateway = await startGateway(upstream);
-  try {
-    await Promise.all(Array.from({ length: STALLED }, () => readAll(gateway, WARM_UP_PLAN)));
-    await measureNeighbours(gateway);
-    const heldBefore = await heldBytes(gateway);
-    await measureNeighbours(gateway);
-    const before = await measureNeighbours(gateway);
-    const ids = Array.from({ length: STALLED }, (_, index) => 1_000_000 + index);
-    const stalled = await Promise.all(
-      ids.map(async (id) => {
-        const connection = await openStream(gateway, { id, tokens: MAX_TOKENS });
-        connection.stall();
-        return connection;
-      }),
-    );
-    const pulledTokens = await settled(upstream, ids);
-    const meanwhile = await measureNeighbours(gateway);
-    const bytes = ((await heldBytes(gateway)) - heldBefore) / STALLED;
-    for (const connection of stalled) connection.destroy();
-    return { bytes, pulledTokens, before, meanwhile };
-  } finally {
-    await gateway.stop();
-  }
+/** In a new process. */
+export async function measureStall(gateway: Subject, upstream: Upstream): Promise<Sample> {
+  await Promise.all(Array.from({ length: STALLED }, () => readAll(gateway, WARM_UP_PLAN)));
+  await measureNeighbours(gateway);
+  const heldBefore = await heldBytes(gateway);
+  await measureNeighbours(gateway);
+  const before = await measureNeighbours(gateway);
+  const ids = Array.from({ length: STALLED }, (_, index) => 1_000_000 + index);
+  const stalled = await Promise.all(
+    ids.map(async (id) => {
+      const connection = await openStream(gateway, { id, tokens: MAX_TOKENS });
+      connection.stall();
+      return connection;
+    }),
+  );
+  const pulledTokens = await settled(upstream, ids);
+  const meanwhile = await measureNeighbours(gateway);
+  const bytes = ((await heldBytes(gateway)) - heldBefore) / STALLED;
+  for (const connection of stalled) connection.destroy();
+  return { bytes, pulledTokens, before, meanwhile };
 }
 
 /**

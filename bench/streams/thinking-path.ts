@@ -12,8 +12,7 @@ export async function measureThinkingPath(bed: Testbed): Promise<BenchResult[]> 
   const environment = { EXCURSOR_MODELS: "bench=anthropic", EXCURSOR_ANTHROPIC_BASE_URL: url };
   const other = await startGateway(bed.upstream, environment);
   try {
-    // The floor is not used here: the second gateway takes its place.
-    const rounds = await measureRounds({ ...bed, floor: other }, async (round) => {
+    const rounds = await measureRounds(async (round) => {
       if (round % 2 === 0) return { cursor: await tokenCost(bed.gateway, LOAD, CHAT), anthropic: await tags() };
       const anthropic = await tags();
       return { cursor: await tokenCost(bed.gateway, LOAD, CHAT), anthropic };

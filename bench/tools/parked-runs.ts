@@ -27,7 +27,7 @@ export async function measureParkedRuns(bed: Testbed): Promise<BenchResult[]> {
   ];
 }
 
-async function bytesPerRun(subject: Subject): Promise<number> {
+export async function bytesPerRun(subject: Subject): Promise<number> {
   const warm = await openLoops(subject, WARM_UP);
   for (const loop of warm.loops) await loop.goOn({ tokens: 1 });
   for (const connection of warm.connections) connection.destroy();
@@ -47,17 +47,7 @@ const RESUMES = 600;
 
 /** Measures the time from a tool result to the first token, while many other runs are parked. */
 export async function measureResume(bed: Testbed): Promise<BenchResult[]> {
-  const rounds = await compare(bed, async (subject) => {
-    const { loops, connections } = await openLoops(subject, PARKED);
-    const waits: number[] = [];
-    for (let n = 0; n < RESUMES; n++) {
-      const us = await loops[(n * 7) % PARKED]?.goOn({ id: n, tokens: 1, isCall: true });
-      waits.push(us ?? Number.NaN);
-    }
-    for (const loop of loops) await loop.goOn({ tokens: 1 });
-    for (const connection of connections) connection.destroy();
-    return { p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
-  });
+  const rounds = await compare(bed, measureResumes);
   const above = (share: "p50" | "p99") => {
     const values = rounds.map(({ gateway, floor }) => (gateway[share] - floor[share]) / 1000);
     return { value: median(values), unit: "ms", note: `${spreadOf(values, 1)}${loadNote(rounds)}` };
@@ -67,4 +57,17 @@ export async function measureResume(bed: Testbed): Promise<BenchResult[]> {
     { name: `${name}: p50 above the floor`, bound: 25, ...above("p50") },
     { name: `${name}: p99 above the floor`, ...above("p99") },
   ];
+}
+
+/** Returns microseconds. */
+export async function measureResumes(subject: Subject): Promise<{ readonly p50: number; readonly p99: number }> {
+  const { loops, connections } = await openLoops(subject, PARKED);
+  const waits: number[] = [];
+  for (let n = 0; n < RESUMES; n++) {
+    const us = await loops[(n * 7) % PARKED]?.goOn({ id: n, tokens: 1, isCall: true });
+    waits.push(us ?? Number.NaN);
+  }
+  for (const loop of loops) await loop.goOn({ tokens: 1 });
+  for (const connection of connections) connection.destroy();
+  return { p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
 }
