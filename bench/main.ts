@@ -1,4 +1,5 @@
 import { measureCluster } from "./cluster/cluster.ts";
+import { drift } from "./drift/drift.ts";
 import { type BenchResult, holds } from "./harness/measure.ts";
 import { isPinned } from "./harness/processes.ts";
 import { openTestbed, type Testbed } from "./harness/testbed.ts";
@@ -70,6 +71,10 @@ function print(result: BenchResult): void {
 }
 
 async function main(wanted: readonly string[]): Promise<void> {
+  if (wanted[0] === "drift") {
+    process.exitCode = await drift(wanted.slice(1));
+    return;
+  }
   const unknown = wanted.find((name) => !(name in BENCHES));
   if (unknown !== undefined) {
     console.error(`There is no bench ${JSON.stringify(unknown)}: ${Object.keys(BENCHES).join(", ")}.`);
