@@ -36,10 +36,7 @@ export function createLifecycle<Opened>(name: string, open: () => Promise<Opened
     },
     current() {
       if (running !== undefined) return running;
-      throw new ExcursorError("config", `${name} does not run.`, {
-        code: "not_started",
-        hint: "Await `start()` first.",
-      });
+      throw new ExcursorError("not_started", [name]);
     },
   };
 }

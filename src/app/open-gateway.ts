@@ -312,11 +312,7 @@ const briefly = <T extends Pick<Engine, "run">>(engine: T, cluster: Cluster | un
 const readinessOf = (cluster: Cluster | undefined): Readiness =>
   cluster?.isDraining ? "draining" : cluster?.link.isUp === false ? "degraded" : "ready";
 
-const openBeyondLoopback = (host: string): ExcursorError =>
-  new ExcursorError("config", `metrics: "open" is for loopback only, and the gateway listens on ${host}.`, {
-    code: "open_metrics",
-    hint: "Leave the setting `metrics` out, and give Prometheus the key.",
-  });
+const openBeyondLoopback = (host: string): ExcursorError => new ExcursorError("open_metrics", [host]);
 
 /** The names of the accounts at this backend. The simulator has no accounts but its own. */
 const accountNames = ({ store, origin }: Accounts, isDemo: boolean): readonly string[] =>

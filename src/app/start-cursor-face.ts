@@ -150,10 +150,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
   if (isOurs(origin, listener.port)) {
     listener.destroy();
     await listener.close();
-    throw new ExcursorError("config", "The setting `upstream` is the address of the listener for Cursor's clients.", {
-      code: "upstream_loop",
-      hint: "It must name Cursor's backend or a simulator, not this gateway.",
-    });
+    throw new ExcursorError("upstream_loop");
   }
   gate = createGate(listener.port, config);
 
@@ -189,7 +186,7 @@ function createGate(port: number, { hosts, limits }: Config): (request: ServerRe
       throw new Refusal(431, "too-large", `A request may have ${limits.headerCount} headers.`);
     }
     if (!request.url?.startsWith("/")) {
-      throw new Refusal(400, "invalid-request", "The request target must be a path.", { code: "bad_target" });
+      throw new Refusal(400, "bad_target");
     }
     checkHost(request, known);
     checkOrigin(request, none, false);
@@ -222,12 +219,11 @@ function gatewayKeys(key: Secret, keys: KnownKeys): GatewayKeys {
 function listenError(error: NodeJS.ErrnoException, port: number): ExcursorError {
   const isTaken = error.code === "EADDRINUSE";
   return new ExcursorError(
-    isTaken ? "busy" : "config",
+    isTaken ? "port_taken" : "listen_failed",
     isTaken
       ? `Port ${port}, for Cursor's clients, is already in use.`
       : `Cannot listen on port ${port} for Cursor's clients: ${error.code ?? error.message}.`,
     {
-      code: isTaken ? "port_taken" : "listen_failed",
       hint: "Choose another port with --cursor-port N, or --cursor-port 0 to have one picked.",
       cause: error,
     },

@@ -11,11 +11,7 @@ export function ensureHome(environment: NodeJS.ProcessEnv): void {
   } catch (cause) {
     const home = environment["EXCURSOR_HOME"];
     if (!home) {
-      throw new ExcursorError("config", "This user has no home folder.", {
-        code: "no_home",
-        hint: "Set EXCURSOR_HOME to a folder that you can write to, or set HOME.",
-        cause,
-      });
+      throw new ExcursorError("no_home", [], { cause });
     }
     environment["HOME"] = home;
   }

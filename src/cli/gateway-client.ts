@@ -1,6 +1,6 @@
 import { loadConfig } from "../app/load-config.ts";
 import { newKey } from "../config/key-file.ts";
-import { type ErrorKind, ExcursorError } from "../core/errors.ts";
+import { type ErrorKind, ExcursorError, type ReportedCode } from "../core/errors.ts";
 import { isBadPort } from "../core/http/bad-port.ts";
 import { type GatewayAddress, gatewayAddress } from "./gateway-address.ts";
 
@@ -53,17 +53,12 @@ export function createClient({ url, key }: GatewayAddress): GatewayClient {
       }).catch((error: unknown) => {
         if (init?.signal.aborted) throw error;
         if (isBadPort(error)) {
-          throw new ExcursorError("config", `${url} has a port that fetch blocks, as browsers do.`, {
-            code: "bad_port",
+          throw new ExcursorError("bad_port", `${url} has a port that fetch blocks, as browsers do.`, {
             hint: "Start the gateway on another port: excursor serve --port 8787",
             cause: error,
           });
         }
-        throw new ExcursorError("upstream-unavailable", `No gateway answers at ${url}.`, {
-          code: "no_gateway",
-          hint: "Start one with `excursor serve`, or use the simulator with --demo.",
-          cause: error,
-        });
+        throw new ExcursorError("no_gateway", [url], { cause: error });
       });
       if (!response.ok) throw await errorOf(response);
       return response;
@@ -92,6 +87,6 @@ export function messageError(kind: ErrorKind, body: unknown): ExcursorError | un
   if (typeof error?.message !== "string") return undefined;
   return new ExcursorError(kind, error.message, {
     hint: null,
-    ...(typeof error.code === "string" && { code: error.code }),
+    ...(typeof error.code === "string" && { code: error.code as ReportedCode }),
   });
 }

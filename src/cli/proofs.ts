@@ -26,7 +26,7 @@ export const PROOFS: readonly [Proof, ...Proof[]] = [
     id: "chat",
     async run(ask) {
       const { text } = await ask({ prompt: "Reply with the single word: hello" });
-      if (text === "") throw unproven("The model answered nothing.", "empty_answer");
+      if (text === "") throw unproven("empty_answer");
       return "a streamed answer";
     },
   },
@@ -39,9 +39,9 @@ export const PROOFS: readonly [Proof, ...Proof[]] = [
         tool: TOOL,
       };
       const answer = await ask(question);
-      if (answer.calls.length === 0) throw unproven("The model did not call the tool.", "no_tool_call");
+      if (answer.calls.length === 0) throw unproven("no_tool_call");
       const { text } = await ask({ ...question, called: { answer, result: word } });
-      if (!text.includes(word)) throw unproven("The answer does not contain the tool's result.", "no_tool_result");
+      if (!text.includes(word)) throw unproven("no_tool_result");
       return "a call, and an answer with its result";
     },
   },
@@ -53,7 +53,7 @@ export const PROOFS: readonly [Proof, ...Proof[]] = [
         prompt: "Which colour fills this image? Reply with the colour's name only.",
         image: RED_PNG,
       });
-      if (!/\bred\b/i.test(text)) throw unproven("The model did not name the colour of the image.", "image_not_seen");
+      if (!/\bred\b/i.test(text)) throw unproven("image_not_seen");
       return "the model named the image's colour";
     },
   },
@@ -65,11 +65,11 @@ export const PROOFS: readonly [Proof, ...Proof[]] = [
         prompt: "Is 391 a prime number? Think step by step, then reply with yes or no.",
         wantsThinking: true,
       });
-      if (thinking === "") throw unproven("The answer has no thinking.", "no_thinking");
+      if (thinking === "") throw unproven("no_thinking");
       return "thinking, separate from the text";
     },
   },
 ];
 
-const unproven = (message: string, code: string): ExcursorError =>
-  new ExcursorError("upstream-failed", message, { code, hint: null });
+const unproven = (code: "empty_answer" | "no_tool_call" | "no_tool_result" | "image_not_seen" | "no_thinking") =>
+  new ExcursorError(code, [], { hint: null });

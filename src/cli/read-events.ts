@@ -30,5 +30,5 @@ export async function* readEvents(
       if (isLast(event)) return;
     }
   }
-  throw new ExcursorError("upstream-failed", "The answer ended early.", { code: "answer_broke_off" });
+  throw new ExcursorError("answer_broke_off");
 }

@@ -150,10 +150,7 @@ function realPath(path: string): string {
     return realpathSync(path);
   } catch {
     if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return path;
-    throw new ExcursorError("config", `${path} is a symbolic link to a file that does not exist.`, {
-      code: "dangling_link",
-      hint: "Nothing was changed. Create the file that the link points to, or remove the link. Then try again.",
-    });
+    throw new ExcursorError("dangling_link", [path]);
   }
 }
 
@@ -183,20 +180,14 @@ function readBytes(file: string): Buffer | undefined {
     return readFileSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw fileError(error, `read ${file}`, { kind: "forbidden" });
+    throw fileError(error, `read ${file}`, "forbidden");
   }
 }
 
 const digestOf = (bytes: Buffer | undefined): string => (bytes ? hash("sha256", bytes, "hex") : "none");
 
 const elsewhere = ({ id, file }: ConnectedClient): ExcursorError =>
-  new ExcursorError("config", `${id} is already connected, in ${file}.`, {
-    code: "connected_elsewhere",
-    hint: `Run \`excursor disconnect ${id}\` first.`,
-  });
+  new ExcursorError("connected_elsewhere", [id, file, id]);
 
 const changed = ({ id, file }: ConnectedClient): ExcursorError =>
-  new ExcursorError("config", `${file} has changed since ${id} was connected.`, {
-    code: "client_config_changed",
-    hint: `\`excursor disconnect ${id} --force\` restores the previous file and keeps a copy of the changed one.`,
-  });
+  new ExcursorError("client_config_changed", [file, id, id]);

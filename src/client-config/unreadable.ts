@@ -5,10 +5,7 @@ export class UnreadableConfig extends ExcursorError {
   readonly #why: string;
 
   constructor(why: string, file = "The configuration of the client") {
-    super("config", `${file} cannot be read: ${why}.`, {
-      code: "client_config_unreadable",
-      hint: "Nothing was changed. Repair the file, or move it away, and try again.",
-    });
+    super("client_config_unreadable", [file, why]);
     this.#why = why;
   }
 

@@ -256,10 +256,6 @@ async function checkAdvertise(client: InternalClient, tag: string, advertise: st
   try {
     await ping(client, { tag, advertise });
   } catch (cause) {
-    throw new ExcursorError("config", `cluster.advertise: this gateway cannot be reached at ${advertise}.`, {
-      code: "cluster_advertise",
-      hint: "Use an address of this machine that the other gateways reach, with a port that is free and open.",
-      cause,
-    });
+    throw new ExcursorError("cluster_advertise", [advertise], { cause });
   }
 }

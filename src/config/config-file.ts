@@ -18,11 +18,7 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Reads the file. A missing file has no values. */
 export function readConfigFile(path: string, settings: readonly PlacedSetting[]): ConfigFile {
-  const text = readSmallFile(path, MAX_BYTES, {
-    kind: "config",
-    code: "config_unreadable",
-    hint: "Make the file readable, or set EXCURSOR_HOME to another folder.",
-  });
+  const text = readSmallFile(path, MAX_BYTES, "config_unreadable");
   const tree = text === undefined ? {} : parse(text, path);
   const repeated = repeatedNames(text ?? "").map(({ name, line }) => `${path}:${line}: ${name} appears twice.`);
   const place = (key: string) => `${path}${lineOf(text ?? "", key)}`;
@@ -64,13 +60,12 @@ function parse(text: string, path: string): object {
     tree = JSON.parse(text);
   } catch {
     // The parser's own message would quote the text, which may hold a key.
-    throw new ExcursorError("config", `${path}:${firstBadLine(text)}: not valid JSON.`, {
-      code: "bad_config",
+    throw new ExcursorError("bad_config", `${path}:${firstBadLine(text)}: not valid JSON.`, {
       hint: "Look for a missing or extra comma or quote there. Comments are not allowed.",
     });
   }
   if (isJsonObject(tree)) return tree;
-  throw new ExcursorError("config", `${path}: expected an object with settings.`, { code: "bad_config" });
+  throw new ExcursorError("bad_config", `${path}: expected an object with settings.`);
 }
 
 /**

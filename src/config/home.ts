@@ -18,11 +18,7 @@ export function openHome(path: string): void {
   try {
     makeFolder(path);
   } catch (error) {
-    throw fileError(error, `create the folder ${path}`, {
-      kind: "forbidden",
-      code: "home_unusable",
-      hint: "Set EXCURSOR_HOME to a folder that you can write to.",
-    });
+    throw fileError(error, `create the folder ${path}`, "home_unusable");
   }
   checkOwner(path);
   refuseMode(path, 0o077, "chmod 700");
@@ -62,10 +58,7 @@ function checkOwner(path: string): void {
   const stats = statsOf(path);
   const user = process.getuid?.();
   if (!stats || user === undefined || stats.uid === user) return;
-  throw new ExcursorError("forbidden", `${path} belongs to another user.`, {
-    code: "foreign_owner",
-    hint: "Set EXCURSOR_HOME to a folder that you own.",
-  });
+  throw new ExcursorError("foreign_owner", [path]);
 }
 
 function refuseMode(path: string, forbidden: number, remedy: string): void {
@@ -73,8 +66,7 @@ function refuseMode(path: string, forbidden: number, remedy: string): void {
   // Windows has no such modes.
   if (!stats || process.getuid === undefined || (stats.mode & forbidden) === 0) return;
   const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
-  throw new ExcursorError("forbidden", `Other users can access ${path} (its mode is ${mode}).`, {
-    code: "mode_too_wide",
+  throw new ExcursorError("mode_too_wide", `Other users can access ${path} (its mode is ${mode}).`, {
     hint: `Run: ${remedy} '${path}'`,
   });
 }

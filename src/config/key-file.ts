@@ -23,11 +23,7 @@ export function keyOf(home: string, name: "key" | "bridge-key" | "path-secret" =
   try {
     create(path, newKey());
   } catch (error) {
-    throw fileError(error, `write the key to ${path}`, {
-      kind: "forbidden",
-      code: "key_unwritable",
-      hint: "Set EXCURSOR_HOME to a folder that you can write to, or set EXCURSOR_KEY.",
-    });
+    throw fileError(error, `write the key to ${path}`, "key_unwritable");
   }
   const made = readKey(path);
   if (!made) throw new ExcursorError("internal", "The key file was deleted while it was being read.");
@@ -41,11 +37,7 @@ const MAX_BYTES = 4096;
 
 function readKey(path: string): Secret | undefined {
   checkPrivate(path);
-  const text = readSmallFile(path, MAX_BYTES, {
-    kind: "forbidden",
-    code: "key_unreadable",
-    hint: "Make the file yours again, or delete it: the next start creates a new key.",
-  })?.trim();
+  const text = readSmallFile(path, MAX_BYTES, "key_unreadable")?.trim();
   if (text === undefined) return undefined;
   if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw badKeyFile(`${path} does not contain a valid key.`);
   if (text.length < MIN_KEY_LENGTH) {
@@ -56,11 +48,7 @@ function readKey(path: string): Secret | undefined {
   return new Secret(text);
 }
 
-const badKeyFile = (message: string): ExcursorError =>
-  new ExcursorError("config", message, {
-    code: "bad_key_file",
-    hint: "Delete that file. The next start creates a new key.",
-  });
+const badKeyFile = (message: string): ExcursorError => new ExcursorError("bad_key_file", message);
 
 /** Writes the key file atomically. Keeps the file that another process may have written meanwhile. */
 function create(path: string, key: string): void {

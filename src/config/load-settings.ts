@@ -59,10 +59,7 @@ export function loadSettings<Values>(
     setAt(values, key, all.length === 0 ? setting.fallback : setting.combine ? setting.combine(all) : all[0]);
   }
   if (problems.length > 0) {
-    throw new ExcursorError("config", problems.join("\n"), {
-      code: "bad_config",
-      hint: "Correct it where it stands. Once all are right, `excursor config` shows every value and its place.",
-    });
+    throw new ExcursorError("bad_config", problems.join("\n"));
   }
   return { values: values as Values, settings, origins, home, warnings };
 }

@@ -1,3 +1,4 @@
+import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
 import { DEFAULT_HINTS } from "./error-hints.ts";
 
 /**
@@ -41,13 +42,22 @@ export const ERROR_KINDS = {
 
 export type ErrorKind = keyof typeof ERROR_KINDS;
 
+/** What an error is: a code, or a kind if there is no finer code. */
+export type ErrorName = ErrorKind | ErrorCode;
+
 /** Returns the code of an error that has none of its own. */
 export const codeOfKind = (kind: ErrorKind): string => kind.replaceAll("-", "_");
 
+/** A code that another process reports, so it need not be in our table. */
+export type ReportedCode = string & { readonly [reported]: true };
+declare const reported: unique symbol;
+
 export interface ErrorDetails {
-  /** A stable code for machines, finer than the kind (`frame_too_large`, `dns_failure`, …). Default: the name of the kind. */
-  readonly code?: string;
-  /** What the user can do, as one sentence. Default: that of the kind, if it has one. `null`: no hint. */
+  /** Only for an error that another process reports. */
+  readonly code?: ReportedCode;
+  /** Overrides the kind of the code. */
+  readonly kind?: ErrorKind;
+  /** What the user can do, as one sentence. Default: that of the code or of the kind, if it has one. `null`: no hint. */
   readonly hint?: string | null;
   /** The field of the client's request that is wrong, as the client writes it: `messages[2].content`. */
   readonly field?: string;
@@ -60,36 +70,85 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
+type Value = string | number;
+
+/** A value for each `…`. */
+type Values = readonly [] | readonly [Value] | readonly [Value, Value] | readonly [Value, Value, Value];
+
+type ValuesOf<Text extends string> = Text extends `${string}…${infer Rest}`
+  ? readonly [Value, ...ValuesOf<Rest>]
+  : readonly [];
+
+type Row = readonly [kind: ErrorKind, says: string, hint?: string];
+type Sentence<Of extends Row> = Of[1];
+type Hint<Of extends Row> = Of extends readonly [unknown, unknown, infer Text extends string] ? Text : "";
+
+/** The codes whose sentence, or sentence and hint, take just these values. */
+type CodesTaking<List, Part extends "sentence" | "all"> = {
+  [Code in ErrorCode]: ValuesOf<`${Sentence<(typeof ERROR_CODES)[Code]>}${Part extends "all" ? Hint<(typeof ERROR_CODES)[Code]> : ""}`> extends List
+    ? Code
+    : never;
+}[ErrorCode];
+
+type Filled<Details, List = Values> = List extends Values
+  ?
+      | readonly [code: CodesTaking<List, "all">, values: List, details?: Details]
+      | readonly [
+          code: CodesTaking<List, "sentence">,
+          values: List,
+          details: Details & { readonly hint: string | null },
+        ]
+  : never;
+
+/**
+ * The arguments of an error: a code with the values of its sentence and then of its hint, or a code or kind with a sentence of
+ * its own. A sentence is shown to users: without secrets, stack traces or paths of this machine.
+ */
+export type ErrorArguments<Details = ErrorDetails> =
+  | readonly [code: CodesTaking<readonly [], "all">]
+  | Filled<Details>
+  | readonly [name: ErrorName, message: string, details?: Details];
+
 export class ExcursorError extends Error {
   override readonly name = "ExcursorError";
   readonly kind: ErrorKind;
+  /** A stable code for machines. Default: the name of the kind. */
   readonly code: string;
   readonly hint: string | undefined;
-  /** True if the hint was written for this error, false if it is the default of its kind. */
+  /** True if the hint was written for this error or its code, false if it is the default of its kind. */
   readonly hasOwnHint: boolean;
   readonly field: string | undefined;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
   readonly context: Readonly<Record<string, string | number | boolean>>;
 
-  /** `message` is shown to users: one sentence, without secrets, stack traces or paths of this machine. */
-  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.kind = kind;
-    this.code = details.code ?? codeOfKind(kind);
-    this.hint = details.hint === undefined ? DEFAULT_HINTS[kind] : (details.hint ?? undefined);
-    this.hasOwnHint = typeof details.hint === "string";
+  constructor(...[name, said = [], details = {}]: ErrorArguments) {
+    const [kind, sentence, codeHint] = rowOf(name);
+    const values: Value[] = typeof said === "string" ? [] : [...said];
+    const fill = (text: string) => text.replaceAll("…", () => String(values.shift()));
+    super(
+      typeof said === "string" ? said : fill(sentence),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
+    this.kind = details.kind ?? kind;
+    this.code = details.code ?? (Object.hasOwn(ERROR_CODES, name) ? name : codeOfKind(this.kind));
+    const ownHint = details.hint === undefined ? codeHint && fill(codeHint) : details.hint;
+    this.hint = ownHint === undefined ? DEFAULT_HINTS[this.kind] : (ownHint ?? undefined);
+    this.hasOwnHint = typeof ownHint === "string";
     this.field = details.field;
-    this.retryable = details.retryable ?? ERROR_KINDS[kind].retryable;
+    this.retryable = details.retryable ?? ERROR_KINDS[this.kind].retryable;
     this.retryAfterMs = details.retryAfterMs;
     this.context = details.context ?? {};
   }
 
   /** Returns the same error with other details. This one becomes its cause. */
-  with(details: Omit<ErrorDetails, "cause">): ExcursorError {
-    const { code, retryable, context } = this;
-    return new ExcursorError(this.kind, this.message, {
-      code,
+  with({
+    message = this.message,
+    ...details
+  }: Omit<ErrorDetails, "cause"> & { readonly message?: string }): ExcursorError {
+    const { kind, code, retryable, context } = this;
+    return new ExcursorError(kind, message, {
+      code: code as ReportedCode,
       retryable,
       context,
       ...((this.hasOwnHint || this.hint === undefined) && { hint: this.hint ?? null }),
@@ -112,6 +171,9 @@ export class ExcursorError extends Error {
     });
   }
 }
+
+const rowOf = (name: ErrorName): Row =>
+  Object.hasOwn(ERROR_CODES, name) ? ERROR_CODES[name as ErrorCode] : [name as ErrorKind, ""];
 
 /** Shared by all cancellations: making a stack trace costs more than the rest, and many are cancelled at once. */
 export const CANCELED: ExcursorError = new ExcursorError("canceled", "The request was cancelled.");

@@ -52,12 +52,7 @@ export function writeAccounts(path: string, accounts: WrittenAccounts, keepsPrev
   writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { previous: keepsPrevious ? "keep" : "remove" });
 }
 
-const readText = (path: string): string | undefined =>
-  readSmallFile(path, MAX_BYTES, {
-    kind: "forbidden",
-    code: "accounts_unreadable",
-    hint: "Make the file yours again, or delete it and sign in again.",
-  });
+const readText = (path: string): string | undefined => readSmallFile(path, MAX_BYTES, "accounts_unreadable");
 
 function parse(path: string, text: string): WrittenAccounts | undefined {
   try {
@@ -69,8 +64,4 @@ function parse(path: string, text: string): WrittenAccounts | undefined {
   }
 }
 
-const damaged = (path: string): ExcursorError =>
-  new ExcursorError("config", `The account file ${path} is damaged, and so is its backup copy.`, {
-    code: "accounts_damaged",
-    hint: "Delete or repair that file, then sign in again: excursor login",
-  });
+const damaged = (path: string): ExcursorError => new ExcursorError("accounts_damaged", [path]);

@@ -112,12 +112,4 @@ function parseEntry(text: string): { readonly access?: unknown; readonly refresh
   }
 }
 
-const notInFile = (name: string): ExcursorError =>
-  new ExcursorError(
-    "config",
-    `The login of the account "${name}" is in the keychain, but the settings turn the keychain off.`,
-    {
-      code: "keychain_off",
-      hint: "Set keychain to auto, or sign in again: excursor login",
-    },
-  );
+const notInFile = (name: string): ExcursorError => new ExcursorError("keychain_off", [name]);

@@ -195,11 +195,7 @@ export class AccountToken {
 }
 
 /** The hint names the setting, because a given token takes precedence over any login. */
-const tokenRefused = (given: string): ExcursorError =>
-  new ExcursorError("unauthenticated", "Cursor's backend rejected the token.", {
-    code: "token_refused",
-    hint: `The token comes from ${given}. Set another token there, or remove it and sign in: excursor login`,
-  });
+const tokenRefused = (given: string): ExcursorError => new ExcursorError("token_refused", [given]);
 
 function loginOver(account: string | undefined, cause: ExcursorError): ExcursorError {
   const whose = account === undefined ? "The API key" : `The login of the account "${account}"`;
@@ -208,9 +204,5 @@ function loginOver(account: string | undefined, cause: ExcursorError): ExcursorE
     account === undefined
       ? "Set CURSOR_API_KEY to a valid key, or unset it and sign in: excursor login"
       : `Sign in again: excursor login --account ${account}`;
-  return new ExcursorError("unauthenticated", `${whose} is no longer valid.`, {
-    code: "login_over",
-    hint,
-    context: cause.context,
-  });
+  return new ExcursorError("login_over", [whose], { hint, context: cause.context });
 }

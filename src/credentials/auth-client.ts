@@ -67,10 +67,7 @@ export async function renewLogin(auth: AuthClient, { refresh, apiKey }: Login): 
 function headerValue(secret: Secret): string {
   const value = secret.reveal();
   if (/^[\x21-\x7e]+$/.test(value)) return value;
-  throw new ExcursorError("unauthenticated", "The token contains invalid characters.", {
-    code: "bad_token",
-    hint: "Copy the whole token again, without line breaks, or sign in: excursor login",
-  });
+  throw new ExcursorError("bad_token");
 }
 
 function pairOf(answer: unknown): TokenPair {
@@ -80,5 +77,5 @@ function pairOf(answer: unknown): TokenPair {
   };
   const access = secretOf(accessToken);
   if (access) return { access, refresh: secretOf(refreshToken) };
-  throw new ExcursorError("upstream-protocol", "The backend's answer contains no token.", { code: "no_token" });
+  throw new ExcursorError("no_token");
 }

@@ -61,8 +61,5 @@ export async function waitForLogin(
       else if (++failures === MAX_FAILURES) throw error;
     }
   }
-  throw new ExcursorError("timeout", "The login was not approved in the browser in time.", {
-    code: "login_timeout",
-    hint: "Run `excursor login` again and open the URL that it prints.",
-  });
+  throw new ExcursorError("login_timeout");
 }

@@ -45,7 +45,6 @@ export async function loginByCookie(cookie: Secret, { transport, auth, website }
 }
 
 const notACookie = (): ExcursorError =>
-  new ExcursorError("invalid-request", "This is not the session cookie of cursor.com.", {
-    code: "bad_cookie",
+  new ExcursorError("bad_cookie", [], {
     hint: `Copy the whole value of the cookie ${COOKIE}. It looks like user_…::eyJ… or user_…%3A%3AeyJ….`,
   });

@@ -43,14 +43,6 @@ export async function findLogin(
   throw first ?? notSignedIn();
 }
 
-const expired = (place: string): ExcursorError =>
-  new ExcursorError("unauthenticated", `The login in ${place} has expired.`, {
-    code: "login_expired",
-    hint: "Start the program that owns this login once, or sign in here: excursor login",
-  });
+const expired = (place: string): ExcursorError => new ExcursorError("login_expired", [place]);
 
-export const notSignedIn = (): ExcursorError =>
-  new ExcursorError("unauthenticated", "No Cursor account is signed in.", {
-    code: "not_signed_in",
-    hint: "Run `excursor login`; the gateway needs no restart. Or send a Cursor token as the API key.",
-  });
+export const notSignedIn = (): ExcursorError => new ExcursorError("not_signed_in");

@@ -14,8 +14,7 @@ export function checkForeign(path: string): void {
   const stats = statsOf(path);
   // Windows has no such modes. If others cannot enter a parent folder, the file's own mode does not matter.
   if (!stats || process.getuid === undefined || (stats.mode & OTHERS_READ) === 0 || !isPassable(dirname(path))) return;
-  throw new ExcursorError("forbidden", `${path} is not used, because every user of this machine can read it.`, {
-    code: "mode_too_wide",
+  throw new ExcursorError("mode_too_wide", `${path} is not used, because every user of this machine can read it.`, {
     hint: `Run: chmod 600 '${path}'`,
   });
 }
@@ -49,11 +48,7 @@ export function readForeign(path: string): string | undefined {
 
 export const unreadable = (path: string, cause: unknown): ExcursorError => {
   const code = (cause as NodeJS.ErrnoException).code ?? "unreadable";
-  return new ExcursorError("forbidden", `Cannot read ${path} (${code}).`, {
-    code: "source_unreadable",
-    hint: "Check the owner of the file, or sign in here: excursor login",
-    cause,
-  });
+  return new ExcursorError("source_unreadable", [path, code], { cause });
 };
 
 /** Parses a token as another program stores it. Throws if it is not a Cursor token. */
@@ -67,7 +62,6 @@ export function tokenFrom(value: unknown, place: string): Secret | undefined {
 }
 
 export const noToken = (place: string): ExcursorError =>
-  new ExcursorError("unauthenticated", `${place} does not contain a valid token.`, {
-    code: "bad_token",
+  new ExcursorError("bad_token", `${place} does not contain a valid token.`, {
     hint: "Sign in again with that program, or here: excursor login",
   });

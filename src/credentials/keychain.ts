@@ -58,8 +58,4 @@ export async function tryKeychain(
 }
 
 const unusable = (cause: unknown): ExcursorError =>
-  new ExcursorError("forbidden", "The system keychain is locked or missing.", {
-    code: "keychain_unusable",
-    hint: "Unlock it, or store logins in a file: EXCURSOR_KEYCHAIN=off.",
-    cause,
-  });
+  new ExcursorError("keychain_unusable", "The system keychain is locked or missing.", { cause });

@@ -79,7 +79,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 function readLogins(path: string): WrittenLogins {
   checkPrivate(path);
-  const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "mcp_logins_unreadable" });
+  const text = readSmallFile(path, MAX_BYTES, "mcp_logins_unreadable");
   if (text === undefined) return {};
   try {
     return FileSchema.parse(parseVersionedJson(path, text, VERSION)).logins;
@@ -91,7 +91,4 @@ function readLogins(path: string): WrittenLogins {
 }
 
 const unreadable = (path: string): ExcursorError =>
-  new ExcursorError("config", `The stored sign-ins to MCP servers in ${path} cannot be read.`, {
-    code: "mcp_logins_unreadable",
-    hint: "Delete or repair that file, then sign in again: excursor mcp login NAME",
-  });
+  new ExcursorError("mcp_logins_unreadable", `The stored sign-ins to MCP servers in ${path} cannot be read.`);

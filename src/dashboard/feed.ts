@@ -50,10 +50,7 @@ export class Feed {
     // A page that has left already closes no second time, and would be counted for good.
     if (response.closed || response.destroyed) return;
     if (!this.hasRoom(session)) {
-      throw new ExcursorError("rate-limited", "Too many pages of the dashboard are open.", {
-        code: "too_many_feeds",
-        hint: "Close some of them.",
-      });
+      throw new ExcursorError("too_many_feeds");
     }
     session.feeds++;
     const viewer: Viewer = { session, response, sentAt: performance.now(), sent: "" };

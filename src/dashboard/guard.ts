@@ -20,7 +20,7 @@ export function checkVisitor(request: IncomingMessage): void {
   if (LOOPBACK.test(request.socket.remoteAddress ?? "")) checkPeer(request);
   const { origin, host = "" } = request.headers;
   if (origin === undefined || origin.replace(/^https?:\/\//, "") === host) return;
-  throw new Refusal(403, "forbidden", "Only the dashboard's own page may use this.", { code: "foreign_origin" });
+  throw new Refusal(403, "foreign_origin", "Only the dashboard's own page may use this.");
 }
 
 /** Returns the session of a request. Throws without one, and if a request that changes something lacks its token. */
@@ -28,18 +28,12 @@ export function checkSession(request: IncomingMessage, sessions: Sessions): Sess
   checkVisitor(request);
   const session = sessions.find(readCookie(request));
   if (!session) {
-    throw new ExcursorError("unauthenticated", "This browser is not signed in to the dashboard.", {
-      code: "no_session",
-      hint: "Run `excursor ui`.",
-    });
+    throw new ExcursorError("no_session");
   }
   const isSafe = request.method === "GET" || request.method === "HEAD";
   const token = request.headers[CSRF_HEADER];
   if (!isSafe && !session.allows(typeof token === "string" ? token : undefined)) {
-    throw new ExcursorError("forbidden", `The header ${CSRF_HEADER} is missing or wrong.`, {
-      code: "wrong_csrf_token",
-      hint: "Reload the page.",
-    });
+    throw new ExcursorError("wrong_csrf_token", [CSRF_HEADER]);
   }
   return session;
 }
@@ -47,8 +41,5 @@ export function checkSession(request: IncomingMessage, sessions: Sessions): Sess
 /** Throws unless the request came with the gateway's own key. */
 export function checkOwner(principal: { readonly id: string } | undefined): void {
   if (principal?.id === OWNER.id) return;
-  throw new ExcursorError("forbidden", "Only the gateway's own key opens the dashboard.", {
-    code: "owner_only",
-    hint: "Use the key that `excursor key` prints.",
-  });
+  throw new ExcursorError("owner_only");
 }

@@ -35,7 +35,7 @@ export function createPageSender(load: () => Promise<UiFiles> = loadUiFiles): Se
     });
     const files = await loading;
     const file = files.get(path) ?? (path.includes(".") ? undefined : files.get(INDEX));
-    if (!file) throw new ExcursorError("not-found", "This path does not exist.", { code: "unknown_path", hint: null });
+    if (!file) throw new ExcursorError("unknown_path", [], { hint: null });
     send(exchange, file, status);
   };
 }

@@ -67,10 +67,6 @@ async function build(root: string): Promise<void> {
       windowsHide: true,
     });
   } catch (cause) {
-    throw new ExcursorError("config", "The dashboard could not be built.", {
-      code: "ui_not_built",
-      hint: "Run `npm ci`, then `npm run build:ui`, and read its output.",
-      cause,
-    });
+    throw new ExcursorError("ui_not_built", [], { cause });
   }
 }

@@ -1,4 +1,4 @@
-import { type ErrorKind, ExcursorError } from "../core/errors.ts";
+import { type ErrorName, ExcursorError } from "../core/errors.ts";
 
 const DISK_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   ENOSPC: ["the disk is full", "Free some space there, then try again."],
@@ -12,18 +12,11 @@ const DISK_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]
 /** The same faults by SQLite's result codes. */
 const SQLITE_FAULTS: Readonly<Record<number, string>> = { 8: "EROFS", 10: "EIO", 13: "ENOSPC" };
 
-/** How a failure is reported that is not a fault of the disk. */
-export interface FileErrorMeaning {
-  readonly kind?: ErrorKind;
-  readonly code?: string;
-  readonly hint?: string;
-}
-
 /**
  * Converts a failure of the file system or of SQLite: `Cannot write /home/me/key: the disk is full (ENOSPC).` A fault of the
- * disk has kind `io`. Other failures have the given kind, or else `forbidden` or `config`.
+ * disk has kind `io`. Other failures have the given name, or else `forbidden` or `config`.
  */
-export function fileError(thrown: unknown, action: string, meaning: FileErrorMeaning = {}): ExcursorError {
+export function fileError(thrown: unknown, action: string, other?: ErrorName): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   const name = faultName(thrown);
   const fault = DISK_FAULTS[name];
@@ -32,8 +25,9 @@ export function fileError(thrown: unknown, action: string, meaning: FileErrorMea
     return new ExcursorError("io", `Cannot ${action}: ${what} (${name}).`, { hint, cause: thrown });
   }
   const isDenied = name === "EACCES" || name === "EPERM";
-  const { kind = isDenied ? "forbidden" : "config", ...details } = meaning;
-  return new ExcursorError(kind, `Cannot ${action} (${name}).`, { ...details, cause: thrown });
+  return new ExcursorError(other ?? (isDenied ? "forbidden" : "config"), `Cannot ${action} (${name}).`, {
+    cause: thrown,
+  });
 }
 
 /** Converts a raw failure of the file system. Returns undefined for any other error. */

@@ -60,8 +60,7 @@ function open(Database: typeof DatabaseSync, path: string): DatabaseSync {
   }
 }
 
-const unusable = (path: string, error: unknown): ExcursorError =>
-  fileError(error, `lock ${path}`, { code: "lock_unusable", hint: "Delete that file if it is not empty." });
+const unusable = (path: string, error: unknown): ExcursorError => fileError(error, `lock ${path}`, "lock_unusable");
 
 function begin(connection: DatabaseSync): boolean {
   try {
@@ -73,8 +72,4 @@ function begin(connection: DatabaseSync): boolean {
   }
 }
 
-const held = (path: string): ExcursorError =>
-  new ExcursorError("busy", `Another Excursor process holds the lock ${basename(path)}.`, {
-    code: "locked",
-    hint: "Wait until that process has finished, or stop it if it hangs. Then try again.",
-  });
+const held = (path: string): ExcursorError => new ExcursorError("locked", [basename(path)]);

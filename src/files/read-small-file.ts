@@ -1,12 +1,12 @@
 import { lstatSync, readFileSync, statSync } from "node:fs";
-import { ExcursorError } from "../core/errors.ts";
-import { type FileErrorMeaning, fileError } from "./file-error.ts";
+import { type ErrorName, ExcursorError } from "../core/errors.ts";
+import { fileError } from "./file-error.ts";
 
 /**
  * Returns the text of a file without its byte order mark; undefined if there is no file. Throws if it is a dangling
  * link, not a file, or larger than `maxBytes`.
  */
-export function readSmallFile(path: string, maxBytes: number, unreadable: FileErrorMeaning = {}): string | undefined {
+export function readSmallFile(path: string, maxBytes: number, unreadable?: ErrorName): string | undefined {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (!stats) {
@@ -23,5 +23,4 @@ export function readSmallFile(path: string, maxBytes: number, unreadable: FileEr
   }
 }
 
-const refused = (path: string, why: string): ExcursorError =>
-  new ExcursorError("config", `${path} ${why}.`, { code: "unusable_file", hint: "Repair that file, or move it away." });
+const refused = (path: string, why: string): ExcursorError => new ExcursorError("unusable_file", `${path} ${why}.`);

@@ -8,8 +8,5 @@ export function parseVersionedJson(path: string, text: string, known: number): u
   const tree: unknown = JSON.parse(text);
   const version = tree !== null && typeof tree === "object" && "version" in tree ? tree.version : undefined;
   if (typeof version !== "number" || version === known) return tree;
-  throw new ExcursorError("config", `${path} is of another version of Excursor. It was not changed.`, {
-    code: "file_other_version",
-    hint: "Run that version. Or move the file away, and create what it has again: keys, accounts or sign-ins. Or set EXCURSOR_HOME to another folder.",
-  });
+  throw new ExcursorError("file_other_version", [path]);
 }

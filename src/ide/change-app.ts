@@ -171,14 +171,7 @@ function expectRights({ files }: IdeHost, root: string, replacements: readonly R
 
 function expectWhole(store: Store): void {
   if (!store.journal()) return;
-  throw new ExcursorError("busy", "A patch or a restore was interrupted and must be finished first.", {
-    code: "ide_interrupted",
-    hint: "Run it again: excursor ide patch, or excursor ide restore.",
-  });
+  throw new ExcursorError("ide_interrupted");
 }
 
-const notOurs = (reason: string): ExcursorError =>
-  new ExcursorError("invalid-request", `This Cursor was changed after Excursor patched it: ${reason}.`, {
-    code: "ide_not_ours",
-    hint: "Undo the other change with the tool that made it, or reinstall Cursor. Nothing was changed.",
-  });
+const notOurs = (reason: string): ExcursorError => new ExcursorError("ide_not_ours", [reason]);

@@ -14,38 +14,24 @@ export function explainFailure(thrown: unknown, attempt: Attempt): unknown {
   switch (code) {
     case "EACCES":
     case "EPERM":
-      return new ExcursorError("forbidden", `You do not have permission to change this Cursor${where}.`, {
-        code: "ide_no_rights",
+      return new ExcursorError("ide_no_rights", `You do not have permission to change this Cursor${where}.`, {
         hint: remedyFor(attempt),
         cause: thrown,
       });
     case "EROFS":
-      return new ExcursorError("forbidden", `This Cursor is on a read-only file system${where}.`, {
-        code: "ide_read_only",
-        hint: "Unpack an AppImage first: run it with --appimage-extract, then name squashfs-root with --app.",
+      return new ExcursorError("ide_read_only", `This Cursor is on a read-only file system${where}.`, {
         cause: thrown,
       });
     case "ENOSPC":
     case "EDQUOT":
-      return new ExcursorError("io", `The disk is full${where}.`, {
-        code: "ide_disk_full",
-        hint: "A patch temporarily needs about twice the size of Cursor's bundles. Free some space, then try again.",
-        cause: thrown,
-      });
+      return new ExcursorError("ide_disk_full", `The disk is full${where}.`, { cause: thrown });
     case "EBUSY":
     case "ETXTBSY":
-      return new ExcursorError("busy", `Another program has a file of Cursor's open${where}.`, {
-        code: "ide_in_use",
-        hint: "Quit Cursor completely, then try again.",
-        cause: thrown,
-      });
+      return new ExcursorError("ide_in_use", `Another program has a file of Cursor's open${where}.`, { cause: thrown });
     default:
       // Not a file system error: an abort or a bug.
       if (typeof code !== "string") return thrown;
-      return new ExcursorError("io", `A file could not be read or written: ${code}${where}.`, {
-        code: "ide_io",
-        cause: thrown,
-      });
+      return new ExcursorError("ide_io", `A file could not be read or written: ${code}${where}.`, { cause: thrown });
   }
 }
 

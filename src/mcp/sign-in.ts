@@ -64,11 +64,7 @@ export async function signInToServer(server: HttpServer, options: SignInOptions)
   }
 }
 
-const expired = (name: string): ExcursorError =>
-  new ExcursorError("timeout", `The sign-in to ${name} was not completed in time.`, {
-    code: "mcp_login_expired",
-    hint: "Begin it again.",
-  });
+const expired = (name: string): ExcursorError => new ExcursorError("mcp_login_expired", [name]);
 
 /** Connects, and signs in if the server lists its tools without a sign-in. */
 async function connect(connection: ServerConnection, authorization: Authorization | undefined): Promise<void> {
@@ -82,8 +78,7 @@ export function checkSignIn(server: ServerConfig): HttpServer {
   const { name } = server;
   if (server.type === "stdio" || !server.oauth) throw nothingToSignInTo(name);
   if (server.oauth.grant === "client_credentials") {
-    throw new ExcursorError("invalid-request", `The server ${name} uses client credentials and needs no sign-in.`, {
-      code: "mcp_no_login",
+    throw new ExcursorError("mcp_no_login", `The server ${name} uses client credentials and needs no sign-in.`, {
       hint: `To test them: excursor mcp test ${name}`,
     });
   }
@@ -91,7 +86,4 @@ export function checkSignIn(server: ServerConfig): HttpServer {
 }
 
 const nothingToSignInTo = (name: string): ExcursorError =>
-  new ExcursorError("invalid-request", `The server ${name} does not use a sign-in.`, {
-    code: "mcp_no_login",
-    hint: "Give a program its credentials under env in mcp.json, and a remote server its key under headers.",
-  });
+  new ExcursorError("mcp_no_login", `The server ${name} does not use a sign-in.`);

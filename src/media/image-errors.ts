@@ -1,16 +1,12 @@
+import type { ErrorCode } from "../core/error-codes.ts";
 import { ExcursorError } from "../core/errors.ts";
 
 /** The ways in which an image can be refused. The face adds the position in the request. */
-type ImageErrorCode =
-  | "image_invalid"
-  | "image_too_large"
-  | "image_url_invalid"
-  | "image_url_forbidden"
-  | "image_fetch_failed";
+type ImageErrorCode = Extract<ErrorCode, `image_${string}`>;
 
 /** `reason` is only logged. */
 export function imageError(code: ImageErrorCode, message: string, reason?: string): ExcursorError {
-  return new ExcursorError("invalid-request", message, { code, ...(reason && { context: { reason } }) });
+  return new ExcursorError(code, message, reason ? { context: { reason } } : {});
 }
 
 export function tooLarge(maxBytes: number): ExcursorError {

@@ -88,7 +88,4 @@ function requestFor(schema: JsonObject, field: string): WorkerRequest {
 }
 
 const unusable = (field: string, why: string): ExcursorError =>
-  new ExcursorError("invalid-request", `${field}: this JSON schema cannot be used: ${why}.`, {
-    code: "invalid_json_schema",
-    field,
-  });
+  new ExcursorError("invalid_json_schema", `${field}: this JSON schema cannot be used: ${why}.`, { field });

@@ -193,4 +193,4 @@ async function startWorker({ startMs, heapMb }: WorkerLimits): Promise<Worker> {
 }
 
 const tooManyOf = (whose: string, kind: "busy" | "rate-limited"): ExcursorError =>
-  new ExcursorError(kind, `Too many JSON schemas of ${whose} wait to be checked.`, { code: "too_many_schemas" });
+  new ExcursorError("too_many_schemas", [whose], { kind: kind });

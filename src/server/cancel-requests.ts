@@ -21,9 +21,4 @@ export function cancelOverdue(active: Iterable<Exchange>): void {
   }
 }
 
-const revoked = () =>
-  new ExcursorError("unauthenticated", "The API key was revoked.", {
-    code: "key_revoked",
-    hint: null,
-    retryable: false,
-  });
+const revoked = () => new ExcursorError("key_revoked", [], { hint: null, retryable: false });

@@ -209,4 +209,4 @@ function requestId({ headers }: IncomingMessage): string {
   return isRequestId(given) ? given : randomUUID();
 }
 
-const CLIENT_GONE = new ExcursorError("canceled", "The client closed the connection.", { code: "client_gone" });
+const CLIENT_GONE = new ExcursorError("client_gone");

@@ -122,15 +122,10 @@ function bind(server: Server, host: string, port: number): Promise<void> {
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): ExcursorError {
   if (error.code === "EADDRINUSE") {
-    return new ExcursorError("busy", `Port ${port} is already in use.`, {
-      code: "port_taken",
+    return new ExcursorError("port_taken", `Port ${port} is already in use.`, {
       hint: "The gateway may already be running. Choose another port with --port N, or a free one with --port 0.",
       cause: error,
     });
   }
-  return new ExcursorError("config", `Cannot listen on ${host}, port ${port}: ${error.code ?? error.message}.`, {
-    code: "listen_failed",
-    hint: "Ports below 1024 may need administrator rights, and the address must belong to this machine.",
-    cause: error,
-  });
+  return new ExcursorError("listen_failed", [host, port, error.code ?? error.message], { cause: error });
 }

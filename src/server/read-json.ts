@@ -37,18 +37,14 @@ export async function readJson(exchange: BodySource, limits: Limits): Promise<un
 /** Parses a body. Checks its depth first. */
 export function parseJson(body: Buffer, { jsonDepth }: Pick<Limits, "jsonDepth">): unknown {
   if (isDeeperThan(body, jsonDepth)) {
-    throw new ExcursorError("invalid-request", `The body is nested more than ${jsonDepth} levels deep.`, {
-      code: "json_too_deep",
-    });
+    throw new ExcursorError("json_too_deep", [jsonDepth]);
   }
   try {
     return JSON.parse(body.toString("utf8"));
   } catch (error) {
     const position = /position \d+/.exec((error as Error).message)?.[0];
     // The parser's own message quotes the user's body, which must not be logged.
-    throw new ExcursorError("invalid-request", `The body is not valid JSON${position ? ` (at ${position})` : ""}.`, {
-      code: "invalid_json",
-    });
+    throw new ExcursorError("invalid_json", `The body is not valid JSON${position ? ` (at ${position})` : ""}.`);
   }
 }
 
@@ -84,11 +80,7 @@ function readBody(
   });
 }
 
-const tooLarge = (bytes: number): ExcursorError =>
-  new ExcursorError("too-large", `The body is larger than ${bytes} bytes.`, { code: "body_too_large" });
+const tooLarge = (bytes: number): ExcursorError => new ExcursorError("body_too_large", [bytes]);
 
 const stalled = (ms: number): Refusal =>
-  new Refusal(408, "timeout", `No part of the body arrived for ${Math.round(ms / 1000)} seconds.`, {
-    code: "body_stalled",
-    headers: { connection: "close" },
-  });
+  new Refusal(408, "body_stalled", [Math.round(ms / 1000)], { headers: { connection: "close" } });

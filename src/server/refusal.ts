@@ -1,4 +1,6 @@
-import { type ErrorDetails, type ErrorKind, ExcursorError } from "../core/errors.ts";
+import { type ErrorArguments, type ErrorDetails, ExcursorError } from "../core/errors.ts";
+
+type RefusalDetails = ErrorDetails & { readonly headers?: Readonly<Record<string, string>> };
 
 /** A request refused at the HTTP level, before its face parses it. */
 export class Refusal extends ExcursorError {
@@ -6,14 +8,9 @@ export class Refusal extends ExcursorError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    status: number,
-    kind: ErrorKind,
-    message: string,
-    details: ErrorDetails & { readonly headers?: Readonly<Record<string, string>> } = {},
-  ) {
-    super(kind, message, details);
+  constructor(status: number, ...error: ErrorArguments<RefusalDetails>) {
+    super(...error);
     this.status = status;
-    this.headers = details.headers ?? {};
+    this.headers = error[2]?.headers ?? {};
   }
 }

@@ -12,15 +12,11 @@ export interface ParserError extends Error {
 /** Returns the refusal for a request that Node's parser does not accept. */
 export function unreadable({ code }: ParserError): Refusal {
   if (code === "HPE_HEADER_OVERFLOW")
-    return refusal(431, "headers_too_large", "The headers of the request are too large.");
-  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW")
-    return refusal(413, "chunk_extensions_too_large", "The chunk extensions of the body are too large.");
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return new Refusal(408, "timeout", "The request did not arrive in time.", { code: "request_timeout" });
-  return new Refusal(400, "invalid-request", "The request is not valid HTTP.", { code: "bad_http" });
+    return new Refusal(431, "headers_too_large", "The headers of the request are too large.", { kind: "too-large" });
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return new Refusal(413, "chunk_extensions_too_large");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Refusal(408, "request_timeout");
+  return new Refusal(400, "bad_http");
 }
-
-const refusal = (status: number, code: string, message: string) => new Refusal(status, "too-large", message, { code });
 
 /** Bytes that may tell the dialect. */
 const MAX_HEAD_BYTES = 16 * 1024;

@@ -44,24 +44,18 @@ function createTlsServer(tls: { readonly cert: string; readonly key: string }): 
   try {
     return createSecureServer({ ...HTTP2, ...HTTP1, ...tls, allowHTTP1: true });
   } catch (error) {
-    throw new ExcursorError("config", "The certificate and key of --tls-cert and --tls-key cannot be used.", {
-      code: "bad_certificate",
-      hint: "Both must be PEM files, and the key must be the certificate's.",
-      cause: error,
-    });
+    throw new ExcursorError("bad_certificate", [], { cause: error });
   }
 }
 
 function listenError(error: NodeJS.ErrnoException, port: number): ExcursorError {
   if (error.code === "EADDRINUSE") {
-    return new ExcursorError("busy", `Port ${port} is already in use.`, {
-      code: "port_taken",
+    return new ExcursorError("port_taken", `Port ${port} is already in use.`, {
       hint: "Choose another port with --port N, or --port 0 to have one picked.",
       cause: error,
     });
   }
-  return new ExcursorError("config", `Cannot listen on port ${port}: ${error.code ?? error.message}.`, {
-    code: "listen_failed",
+  return new ExcursorError("listen_failed", `Cannot listen on port ${port}: ${error.code ?? error.message}.`, {
     hint: "Ports below 1024 need rights; --port 0 picks a free one.",
     cause: error,
   });

@@ -78,11 +78,7 @@ export async function loadSqlite(): Promise<typeof DatabaseSync> {
   try {
     return (await import("node:sqlite")).DatabaseSync;
   } catch (cause) {
-    throw new ExcursorError("config", `Storing state needs Node 22.13 or later; this is ${process.version}.`, {
-      code: "node_too_old",
-      hint: "Install a newer Node from https://nodejs.org.",
-      cause,
-    });
+    throw new ExcursorError("node_too_old", [process.version], { cause });
   }
 }
 
@@ -93,8 +89,8 @@ function unusable(error: unknown): ExcursorError {
   if (error instanceof ExcursorError) return error;
   const failure = fileError(error, "open the state file");
   if (failure.kind === "io") return failure;
-  return new ExcursorError(isBusy(error) ? "busy" : "config", `The state file cannot be opened: ${reasonOf(error)}.`, {
-    code: "state_unusable",
+  return new ExcursorError("state_unusable", [reasonOf(error)], {
+    kind: isBusy(error) ? "busy" : "config",
     cause: error,
   });
 }

@@ -28,11 +28,7 @@ export function prepareStateFile(path: string): void {
     if (!file.isFile()) throw notOurs("is not a regular file", `Check ${path}.`);
     checkOurs(path, file, 0o077, "chmod 600");
   } catch (error) {
-    throw fileError(error, "make the state file", {
-      kind: "config",
-      code: "state_unusable",
-      hint: `Check ${directory} and its permissions.`,
-    });
+    throw fileError(error, "make the state file", "state_unusable");
   }
 }
 
@@ -82,4 +78,4 @@ function checkOurs(path: string, { uid, mode }: Stats, forbidden: number, remedy
 }
 
 const notOurs = (what: string, hint: string): ExcursorError =>
-  new ExcursorError("forbidden", `The state file or its folder ${what}.`, { code: "state_unsafe", hint });
+  new ExcursorError("state_unsafe", `The state file or its folder ${what}.`, { hint });

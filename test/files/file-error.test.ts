@@ -26,11 +26,13 @@ it("SQLite's words for the same are understood", () => {
 });
 
 it("the caller says what anything but the disk means", () => {
-  const meaning = { kind: "forbidden", code: "key_unwritable" } as const;
-  expect(fileError(failure("ENOTDIR"), "write /a", meaning)).toMatchObject(meaning);
-  expect(fileError(failure("ENOSPC"), "write /a", meaning)).toMatchObject({ kind: "io" });
+  expect(fileError(failure("ENOTDIR"), "write /a", "key_unwritable")).toMatchObject({
+    kind: "forbidden",
+    code: "key_unwritable",
+  });
+  expect(fileError(failure("ENOSPC"), "write /a", "key_unwritable")).toMatchObject({ kind: "io" });
   const known = new ExcursorError("busy", "Held.");
-  expect(fileError(known, "write /a", meaning)).toBe(known);
+  expect(fileError(known, "write /a", "key_unwritable")).toBe(known);
 });
 
 it("what nobody has caught is told from bugs by its path, or by a fault of the disk", () => {

@@ -84,11 +84,7 @@ function openWriter(file: string, maxBytes: number, onEnd: (reason: string) => v
   try {
     return new CaptureWriter({ file, maxBytes, onEnd });
   } catch (error) {
-    throw fileError(error, `create the capture ${file}`, {
-      kind: "io",
-      code: "capture_unwritable",
-      hint: "Give the path of a file that does not exist yet, in a folder that you can write to.",
-    });
+    throw fileError(error, `create the capture ${file}`, "file_unwritable");
   }
 }
 

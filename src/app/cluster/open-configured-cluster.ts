@@ -45,8 +45,4 @@ const secretOf = (key: Secret): Secret =>
 const defaultName = (port: number): string =>
   `${hostname().replaceAll(/[^\w.-]/g, "-")}-${port === 0 ? `pid${process.pid}` : port}`.slice(-64);
 
-const needsSecret = (): ExcursorError =>
-  new ExcursorError("config", "cluster.secret: it is required, since cluster.advertise is not on loopback.", {
-    code: "cluster_needs_secret",
-    hint: "Set the same random text of at least 32 characters on all gateways, for example with EXCURSOR_CLUSTER_SECRET.",
-  });
+const needsSecret = (): ExcursorError => new ExcursorError("cluster_needs_secret");

@@ -53,7 +53,7 @@ export function clientSources({ home, config, opened, running }: ClientReportPar
       const recipe = RECIPES.find((one) => one.id === id);
       const gateway = running();
       if (!recipe || !gateway) {
-        throw new ExcursorError("not-found", "There is no such client.", { code: "unknown_client", hint: null });
+        throw new ExcursorError("unknown_client", "There is no such client.", { hint: null });
       }
       const file = fileOf(id, recipe.file(thisMachine()));
       const models = (await parts.engine.listModels(OWNER, signal)).map(offered);

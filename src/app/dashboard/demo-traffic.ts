@@ -67,10 +67,7 @@ export function demoCalls(
       handle(): DemoReply {
         const gateway = running();
         if (!isDemo || !gateway) {
-          throw new ExcursorError("forbidden", "There is no demo traffic: a real account answers here.", {
-            code: "no_demo",
-            hint: "Start a demo with: excursor serve --demo",
-          });
+          throw new ExcursorError("no_demo");
         }
         if (!isPlaying) {
           isPlaying = true;

@@ -37,8 +37,7 @@ export function toolSources({ hub, agents }: Pick<GatewayParts, "hub" | "agents"
     const connection = connectionOf(server);
     const tool = connection && [...connection.tools, ...connection.held].find((one) => one.name === name);
     if (tool) return tool;
-    throw new ExcursorError("not-found", `The tool ${cut(`${server}/${name}`)} does not exist.`, {
-      code: "mcp_unknown_tool",
+    throw new ExcursorError("mcp_unknown_tool", `The tool ${cut(`${server}/${name}`)} does not exist.`, {
       hint: "Connect the servers again.",
     });
   };
@@ -104,10 +103,7 @@ export function toolSources({ hub, agents }: Pick<GatewayParts, "hub" | "agents"
     },
     finishSignIn(name, address) {
       if (hub.signIns.offer(name, address)) return;
-      throw new ExcursorError("invalid-request", "This address does not belong to the sign-in.", {
-        code: "mcp_wrong_address",
-        hint: "Copy the whole address of the page that could not be opened, or begin the sign-in again.",
-      });
+      throw new ExcursorError("mcp_wrong_address");
     },
     cancelSignIn: (name) => hub.signIns.cancel(name),
     async approve({ server, tool, digest }: Approval) {
@@ -126,11 +122,7 @@ export function toolSources({ hub, agents }: Pick<GatewayParts, "hub" | "agents"
 }
 
 /** The user approves what the page has shown, and nothing else (SEC-41). */
-const changedSince = (what: string): ExcursorError =>
-  new ExcursorError("invalid-request", `${cut(what)} has changed since the page has shown it.`, {
-    code: "mcp_changed",
-    hint: "Load the page again, and look at it before you approve it.",
-  });
+const changedSince = (what: string): ExcursorError => new ExcursorError("mcp_changed", [cut(what)]);
 
 function serverRow(server: ServerConfig, connection: ServerConnection | undefined, maxTools: number): McpServerRow {
   const { error, held = [], tools = [], problems = [] } = connection ?? {};

@@ -79,5 +79,4 @@ const entryOf = (server: McpServer, folder: string): object =>
 const pairs = (values: readonly { readonly name: string; readonly value: string }[]) =>
   Object.fromEntries(values.map(({ name, value }) => [name, value]));
 
-const invalid = (text: string): ExcursorError =>
-  new ExcursorError("invalid-request", text, { code: "bad_mcp_server", field: "mcpServers" });
+const invalid = (text: string): ExcursorError => new ExcursorError("bad_mcp_server", text, { field: "mcpServers" });

@@ -62,7 +62,7 @@ export class ServerSignIns {
       () => {
         ended(undefined);
         onDone();
-        reject(new ExcursorError("invalid-request", `The server ${name} needs no sign-in.`, { code: "mcp_no_login" }));
+        reject(new ExcursorError("mcp_no_login", `The server ${name} needs no sign-in.`));
       },
       (thrown) => {
         const error = ExcursorError.from(thrown);

@@ -26,11 +26,8 @@ export function checkDollarLimits({ config, limits, isOwners, prices }: DollarLi
   const model = [...givenModels(DRIVERS, config), ...agents].find((name) => !known.has(name, undefined));
   if (model === undefined) return;
   throw new ExcursorError(
-    "config",
+    "no_price",
     `A limit of ${describeLimit(limit)} cannot hold: the model ${model} has no price.`,
-    {
-      code: "no_price",
-      hint: `Add ${model} to the setting \`prices\`, or set a limit in tokens.`,
-    },
+    { kind: "config", hint: `Add ${model} to the setting \`prices\`, or set a limit in tokens.` },
   );
 }

@@ -42,8 +42,7 @@ export function createLimits(parts: LimitParts): {
   };
   const isRecorded = config.usage.record === "on";
   if (!isRecorded && limitsOf(OWNER.id).some(needsRecord)) {
-    throw new ExcursorError("config", "usage.ownLimits needs the usage record, and usage.record is off.", {
-      code: "limit_without_record",
+    throw new ExcursorError("limit_without_record", [], {
       hint: "Set usage.record to on, or remove the limits of tokens, dollars, steps and minutes.",
     });
   }
@@ -71,11 +70,8 @@ const needsRecord = ({ unit }: Limit): boolean => unit !== "requests";
 function refuseWithoutRecord(limit: Limit): Limit {
   if (!needsRecord(limit)) return limit;
   throw new ExcursorError(
-    "forbidden",
+    "limit_without_record",
     `This key may use ${describeLimit(limit)}, and the gateway does not record what it uses.`,
-    {
-      code: "limit_without_record",
-      hint: "Ask the owner of the gateway to set usage.record to on, or to remove the limit.",
-    },
+    { kind: "forbidden", hint: "Ask the owner of the gateway to set usage.record to on, or to remove the limit." },
   );
 }

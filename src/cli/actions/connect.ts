@@ -102,18 +102,14 @@ function findRecipe(client: string): ClientRecipe {
 }
 
 const unknownClient = (client: string): ExcursorError =>
-  new ExcursorError("invalid-request", `Excursor cannot configure the client ${JSON.stringify(client)}.`, {
-    code: "unknown_client",
+  new ExcursorError("unknown_client", `Excursor cannot configure the client ${JSON.stringify(client)}.`, {
     hint: `Known clients: ${[...RECIPES, ...GUIDES, ...SNIPPETS].map(({ id }) => id).join(", ")}. Configure any other client with the values of \`excursor env\`.`,
   });
 
 /** An unknown client has its own error. */
 const nothingToProve = (client: string): ExcursorError => {
   if (![...GUIDES, ...SNIPPETS].some(({ id }) => id === client)) return unknownClient(client);
-  return new ExcursorError("invalid-request", `--prove cannot be used with ${client}.`, {
-    code: "nothing_to_prove",
-    hint: `Excursor writes no configuration for ${client}. Clients with one: ${RECIPES.map(({ id }) => id).join(", ")}.`,
-  });
+  return new ExcursorError("nothing_to_prove", [client, client, RECIPES.map(({ id }) => id).join(", ")]);
 };
 
 function formatState(connectedClients: ConnectedClients, isJson: boolean): string {

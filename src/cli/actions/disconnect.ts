@@ -11,10 +11,7 @@ export function runDisconnect(clients: readonly string[], { force, json }: Disco
   const ids = clients.length > 0 ? clients : connectedClients.list().map(({ id }) => id);
   const unknown = ids.find((id) => !connectedClients.find(id));
   if (unknown !== undefined) {
-    throw new ExcursorError("invalid-request", `${JSON.stringify(unknown)} is not connected.`, {
-      code: "not_connected",
-      hint: "`excursor connect` lists the connected clients.",
-    });
+    throw new ExcursorError("not_connected", [JSON.stringify(unknown)]);
   }
   const restored = ids.flatMap((id) => connectedClients.disconnect(id, { force }) ?? []);
   if (json) {

@@ -88,8 +88,7 @@ function writeSettings(
 }
 
 const notReached = ({ tunnel, writtenTo, url }: GuidedGateway): ExcursorError =>
-  new ExcursorError("upstream-unavailable", `The gateway does not answer through ${tunnel}.`, {
-    code: "tunnel_unreachable",
+  new ExcursorError("tunnel_unreachable", [tunnel ?? ""], {
     hint:
       writtenTo === undefined
         ? `Check that the tunnel leads to ${url} and that the gateway runs with the settings above.`

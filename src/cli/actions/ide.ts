@@ -128,8 +128,7 @@ async function chooseApp(host: IdeHost, named: string | undefined): Promise<stri
 }
 
 const nothingFound = (): ExcursorError =>
-  new ExcursorError("not-found", "No Cursor installation was found on this machine.", {
-    code: "ide_no_app",
+  new ExcursorError("ide_no_app", "No Cursor installation was found on this machine.", {
     hint: "If Cursor is in another folder, name it: --app PATH",
   });
 

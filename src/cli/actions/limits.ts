@@ -61,16 +61,10 @@ export async function runLiftLimits(name: string, isJson: boolean): Promise<void
   const key = keys.find((one) => one.name === name);
   if (!key) {
     const known = keys.map((one) => one.name).join(", ");
-    throw new ExcursorError("not-found", `There is no key named ${name}; known keys: ${known}.`, {
-      code: "unknown_key",
-      hint: null,
-    });
+    throw new ExcursorError("unknown_key", `There is no key named ${name}; known keys: ${known}.`, { hint: null });
   }
   if (!existsSync(usagePath(home))) {
-    throw new ExcursorError("not-found", "There is no usage record yet, so nothing counts.", {
-      code: "no_usage_record",
-      hint: "A gateway with --demo or `state: off` counts in memory: start it again instead.",
-    });
+    throw new ExcursorError("no_usage_record");
   }
   const liftedAt = Date.now();
   await withStore(home, (_, connection) => {

@@ -134,10 +134,7 @@ function periodSince(since: string | undefined, now = Date.now()): Period {
   const [, year = "", month = "", day = ""] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(since) ?? [];
   const date = new Date(Number(year), Number(month) - 1, Number(day));
   if (year !== "" && localDay(date.getTime()) === since) return { fromMs: date.getTime(), untilMs };
-  throw new ExcursorError("invalid-request", `--since: ${JSON.stringify(since)} is not a time.`, {
-    code: "bad_time",
-    hint: "Write today, a number of days or hours such as 7d or 12h, or a day such as 2026-11-01.",
-  });
+  throw new ExcursorError("bad_time", [JSON.stringify(since)]);
 }
 
 const BAR_WIDTH = 16;

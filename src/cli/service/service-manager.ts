@@ -32,10 +32,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function findServiceManager(platform: NodeJS.Platform, environment: Environment): ServiceManager {
   if (platform === "linux") return systemd(environment);
   if (platform === "darwin") return launchd();
-  throw new ExcursorError("unsupported", "Excursor cannot install a service on this system.", {
-    code: "no_service_manager",
-    hint: "Have the system start `excursor serve` at login; on Windows with the Task Scheduler.",
-  });
+  throw new ExcursorError("no_service_manager");
 }
 
 const UNIT = "excursor.service";
@@ -115,12 +112,16 @@ function call(command: string, args: readonly string[]): string {
   if (status === 0) return stdout;
   const reason = (error ? error.message : stderr.trim().split("\n")[0] || `exit code ${status}`).replace(/\.+$/, "");
   const isAway = error !== undefined || /connect to (?:user scope )?bus|XDG_RUNTIME_DIR/i.test(stderr);
-  throw new ExcursorError(isAway ? "unsupported" : "io", `${command} ${args.join(" ")} failed: ${reason}.`, {
-    code: isAway ? "no_service_manager" : "service_failed",
-    hint: isAway
-      ? "Services of a user need systemd and a login of that user: log in directly, not with su or sudo. In a container, run `excursor serve` as its main process."
-      : "`excursor service logs` shows what the gateway said; `excursor service status` shows its state.",
-  });
+  throw new ExcursorError(
+    isAway ? "no_service_manager" : "service_failed",
+    `${command} ${args.join(" ")} failed: ${reason}.`,
+    {
+      ...(!isAway && { kind: "io" }),
+      hint: isAway
+        ? "Services of a user need systemd and a login of that user: log in directly, not with su or sudo. In a container, run `excursor serve` as its main process."
+        : "`excursor service logs` shows what the gateway said; `excursor service status` shows its state.",
+    },
+  );
 }
 
 function show(command: string, args: readonly string[]): void {
@@ -129,15 +130,9 @@ function show(command: string, args: readonly string[]): void {
   process.on("SIGINT", ignore);
   const { error, status } = spawnSync(command, args, { stdio: ["ignore", "inherit", "inherit"] });
   process.off("SIGINT", ignore);
-  if (error)
-    throw new ExcursorError("unsupported", `${command} could not be started: ${error.message}.`, {
-      code: "no_service_manager",
-    });
+  if (error) throw new ExcursorError("no_service_manager", `${command} could not be started: ${error.message}.`);
   // Null after Ctrl-C.
   if (status) {
-    throw new ExcursorError("io", `${command} could not show the log: it exited with ${status}.`, {
-      code: "no_service_log",
-      hint: "Its own message is above.",
-    });
+    throw new ExcursorError("no_service_log", [command, status]);
   }
 }

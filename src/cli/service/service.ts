@@ -115,20 +115,14 @@ export class GatewayService {
 
   #checkInstalled(): void {
     if (this.isInstalled) return;
-    throw new ExcursorError("config", "The service is not installed.", {
-      code: "no_service",
-      hint: "Run `excursor service install`.",
-    });
+    throw new ExcursorError("no_service");
   }
 
   #check(): void {
     this.#checkInstalled();
     const problem = problemOf(readFileSync(this.file, "utf8"));
     if (problem === undefined) return;
-    throw new ExcursorError("config", problem, {
-      code: "service_broken",
-      hint: "Run `excursor service install` again.",
-    });
+    throw new ExcursorError("service_broken", problem);
   }
 }
 
@@ -169,8 +163,7 @@ const unescapeXml = (text: string): string =>
 function installedProgram(): string {
   const started = realpathSync(process.argv[1] ?? "");
   if (!started.split(sep).includes("_npx")) return started;
-  throw new ExcursorError("config", "npx keeps Excursor in a cache that it deletes some day.", {
-    code: "not_installed",
+  throw new ExcursorError("not_installed", [], {
     hint: "Install it first: npm install -g excursor. Then run `excursor service install`.",
   });
 }

@@ -10,10 +10,7 @@ export async function readSecret(given: string | true, what: string, signal: Abo
     given !== true ? given : process.stdin.isTTY ? await ask(what) : await text(addAbortSignal(signal, process.stdin));
   const value = read.trim();
   if (value !== "") return new Secret(value);
-  throw new ExcursorError("invalid-request", `No ${what} was given.`, {
-    code: "nothing_given",
-    hint: "Write it after the flag, or pass it on stdin.",
-  });
+  throw new ExcursorError("nothing_given", [what]);
 }
 
 function ask(what: string): Promise<string> {

@@ -91,6 +91,4 @@ export class FrameOpener {
 }
 
 const broken = (what: string): ExcursorError =>
-  new ExcursorError("upstream-protocol", `A message of another gateway of the cluster ${what}.`, {
-    code: "cluster_frame",
-  });
+  new ExcursorError("cluster_frame", `A message of another gateway of the cluster ${what}.`);

@@ -135,13 +135,6 @@ function acceptance(outgoing: ClientRequest): Promise<{ response: IncomingMessag
 }
 
 const refused = (status: number | undefined): ExcursorError =>
-  new ExcursorError("upstream-unavailable", `Another gateway of the cluster refuses the connection (${status}).`, {
-    code: "cluster_refused",
-    hint: "The setting cluster.secret must be the same on all gateways.",
-  });
+  new ExcursorError("cluster_refused", [status ?? "closed"]);
 
-const unproven = (): ExcursorError =>
-  new ExcursorError("upstream-unavailable", "Another gateway of the cluster does not prove the cluster's secret.", {
-    code: "cluster_unproven",
-    hint: "The setting cluster.secret must be the same on all gateways.",
-  });
+const unproven = (): ExcursorError => new ExcursorError("cluster_unproven");

@@ -96,7 +96,4 @@ export class InternalExchange {
 }
 
 export const connectionLost = (cause?: unknown): ExcursorError =>
-  new ExcursorError("upstream-unavailable", "The connection to another gateway of the cluster was lost.", {
-    code: "cluster_connection_lost",
-    ...(cause !== undefined && { cause }),
-  });
+  new ExcursorError("cluster_connection_lost", [], { ...(cause !== undefined && { cause }) });

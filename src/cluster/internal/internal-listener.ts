@@ -114,11 +114,7 @@ export async function listenInternally(options: InternalListenerOptions): Promis
   server.maxConnections = MAX_CONNECTIONS;
   server.listen({ port: options.port, host: options.host });
   await once(server, "listening").catch((cause: unknown) => {
-    throw new ExcursorError("config", `cluster.advertise: the port ${options.port} cannot be opened.`, {
-      code: "cluster_port",
-      hint: "Another program may use it. Choose another port in the URL of `cluster.advertise`.",
-      cause,
-    });
+    throw new ExcursorError("cluster_port", [options.port], { cause });
   });
   return {
     port: (server.address() as AddressInfo).port,

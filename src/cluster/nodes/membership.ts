@@ -232,14 +232,7 @@ export class Membership {
   #checkSecret(nodes: readonly NodeRecord[]): void {
     const stranger = nodes.find((node) => !isProvenRecord(this.#options.keys, node));
     if (!stranger) return;
-    throw new ExcursorError(
-      "config",
-      `cluster.secret: the gateway ${stranger.name} of this cluster has another secret.`,
-      {
-        code: "cluster_wrong_secret",
-        hint: "Use the same `cluster.secret` on all gateways. Without one it is made of the gateway's key, which must be the same.",
-      },
-    );
+    throw new ExcursorError("cluster_wrong_secret", [stranger.name]);
   }
 
   #setClock(redisMs: number): void {
@@ -276,11 +269,4 @@ export class Membership {
 const newTag = (): string => randomBytes(TAG_LENGTH).toString("base64url").slice(0, TAG_LENGTH);
 
 const nameTaken = (name: string, by: NodeRecord | undefined): ExcursorError =>
-  new ExcursorError(
-    "config",
-    `cluster.node: the gateway at ${by?.advertise ?? "another place"} already has the name ${name}.`,
-    {
-      code: "cluster_name_taken",
-      hint: "Give each gateway of the cluster another `cluster.node`.",
-    },
-  );
+  new ExcursorError("cluster_name_taken", [by?.advertise ?? "another place", name]);

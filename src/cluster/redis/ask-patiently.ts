@@ -17,8 +17,5 @@ export async function askPatiently<T extends object>(
     if (reply) return reply;
     await wait(PAUSE_MS);
   } while (performance.now() < deadline);
-  throw new ExcursorError("config", "cluster.redis: Redis does not reply in time.", {
-    code: "redis_unreachable",
-    hint: "Check that Redis runs and is not overloaded.",
-  });
+  throw new ExcursorError("redis_unreachable", [], { hint: "Check that Redis runs and is not overloaded." });
 }

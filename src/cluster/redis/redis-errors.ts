@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../core/error-codes.ts";
 import { ExcursorError } from "../../core/errors.ts";
 
 /** A Redis that lacks commands that the cluster needs. */
@@ -12,34 +13,18 @@ export function explainRedisError(thrown: unknown, url: string): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   const where = `cluster.redis: Redis at ${placeOf(url)}`;
   const { message, code } = thrown as Error & { readonly code?: string };
-  const refuse = (sentence: string, errorCode: string, hint: string) =>
-    new ExcursorError("config", `${where} ${sentence}`, { code: errorCode, hint, cause: thrown });
+  const refuse = (sentence: string, errorCode: ErrorCode) =>
+    new ExcursorError(errorCode, `${where} ${sentence}`, { cause: thrown });
   if (thrown instanceof TooOld || /unknown command/i.test(message)) {
-    return refuse(
-      `is too old: ${thrown instanceof TooOld ? message : "it does not know HELLO"}.`,
-      "redis_too_old",
-      "A cluster needs Redis 7 or newer, or Valkey.",
-    );
+    return refuse(`is too old: ${thrown instanceof TooOld ? message : "it does not know HELLO"}.`, "redis_too_old");
   }
   if (/WRONGPASS|NOAUTH|invalid password|AUTH/.test(message)) {
-    return refuse(
-      "refuses the user or the password.",
-      "redis_wrong_password",
-      "Correct them in the URL: redis://USER:PASSWORD@HOST:PORT. Special characters are written as %XX.",
-    );
+    return refuse("refuses the user or the password.", "redis_wrong_password");
   }
   if (/NOPERM/.test(message)) {
-    return refuse(
-      "does not allow this user to write the cluster's keys.",
-      "redis_no_permission",
-      "Allow it by ACL: ~excursor:* &excursor:* +@all -@dangerous.",
-    );
+    return refuse("does not allow this user to write the cluster's keys.", "redis_no_permission");
   }
-  return refuse(
-    `cannot be used (${code ?? message}).`,
-    "redis_unreachable",
-    "Check that Redis runs, and that host, port and redis:// or rediss:// are right.",
-  );
+  return refuse(`cannot be used (${code ?? message}).`, "redis_unreachable");
 }
 
 function placeOf(url: string): string {

@@ -93,11 +93,7 @@ async function loadClient(): Promise<typeof import("@redis/client")> {
   try {
     return await import("@redis/client");
   } catch (cause) {
-    throw new ExcursorError("config", "cluster.redis: the package @redis/client is not installed.", {
-      code: "missing_package",
-      hint: "Install it next to Excursor: `npm install -g @redis/client@6`, or without -g in your own project.",
-      cause,
-    });
+    throw new ExcursorError("missing_package", [], { cause });
   }
 }
 

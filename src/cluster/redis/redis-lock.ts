@@ -58,7 +58,6 @@ export async function withRedisLock<T>(link: RedisLink, key: string, work: () =>
 }
 
 const held = (): ExcursorError =>
-  new ExcursorError("busy", "Another gateway of the cluster is renewing a login, and does not end.", {
-    code: "locked",
+  new ExcursorError("locked", "Another gateway of the cluster is renewing a login, and does not end.", {
     hint: "Try again in a minute.",
   });

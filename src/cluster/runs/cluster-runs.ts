@@ -274,8 +274,4 @@ function keep<T>(map: Map<string, T>, key: string, value: T): void {
   if (map.size > MAX_KNOWN && oldest !== undefined) map.delete(oldest);
 }
 
-const homeGone = (): ExcursorError =>
-  new ExcursorError("upstream-unavailable", "The gateway that answers this run is gone.", {
-    code: "cluster_home_gone",
-    hint: "Send the message again: the run goes on from what the client has.",
-  });
+const homeGone = (): ExcursorError => new ExcursorError("cluster_home_gone");

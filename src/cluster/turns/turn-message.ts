@@ -3,7 +3,7 @@ import type { RequestContext } from "../../core/driver.ts";
 import type { LossReason } from "../../core/engine/call-log.ts";
 import { trailingResults } from "../../core/engine/parking.ts";
 import { runIdOf } from "../../core/engine/run/call-names.ts";
-import { type ErrorDetails, type ErrorKind, ExcursorError } from "../../core/errors.ts";
+import { type ErrorDetails, type ErrorKind, ExcursorError, type ReportedCode } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { historyKeys } from "../../core/history/history-key.ts";
 import type { TraceContext } from "../../core/http/trace-context.ts";
@@ -172,7 +172,7 @@ export function encodeError({
   return {
     kind,
     message,
-    code,
+    code: code as ReportedCode,
     ...(hasOwnHint && hint !== undefined && { hint }),
     ...(field !== undefined && { field }),
     retryable,

@@ -161,11 +161,7 @@ async function* streamAfter(
 }
 
 const noSuchApi = (model: string, api: PassedApi): ExcursorError =>
-  new ExcursorError("unsupported", `No upstream here answers ${api} for the model ${JSON.stringify(model)}.`, {
-    code: "no_upstream",
-    field: "model",
-    hint: `Add the model to the gateway's setting \`models\` with the driver openai, such as {"${model}": {"driver": "openai", "baseURL": "http://127.0.0.1:11434/v1"}}.`,
-  });
+  new ExcursorError("no_upstream", [api, JSON.stringify(model), model], { field: "model" });
 
 function hubParts({ hub, hubAnswers, hubCallLog, maxHubSteps = MAX_HUB_STEPS }: EngineOptions): HubParts | undefined {
   return hub && { hub, memory: new HubMemory(hubAnswers), maxSteps: maxHubSteps, callLog: hubCallLog };

@@ -227,12 +227,7 @@ export class HubAnswer implements OwnAnswer {
   }
 }
 
-const answeredElsewhere = (): ExcursorError =>
-  new ExcursorError("busy", "Another node of the gateway is answering this request.", {
-    code: "answered_elsewhere",
-    hint: "Send the request again: it gets the same answer.",
-    retryable: true,
-  });
+const answeredElsewhere = (): ExcursorError => new ExcursorError("answered_elsewhere", [], { retryable: true });
 
 const unknownOutcome = (callId: string): ToolMessage => ({
   role: "tool",

@@ -49,11 +49,7 @@ export async function* answerWithCall(
   const secondCall = await inText(second);
   if (secondCall) return yield second.finishWithCall(secondCall);
 
-  throw new ExcursorError("upstream-failed", "The model was asked twice to call a tool and did not call one.", {
-    code: "tool_not_called",
-    field: "tool_choice",
-    retryable: false,
-  });
+  throw new ExcursorError("tool_not_called", [], { field: "tool_choice", retryable: false });
 }
 
 function withInstruction(turn: Turn): Turn {

@@ -35,11 +35,7 @@ export async function* answerInJson(
   const rechecked = await judge(check, repaired.text, stop);
   if (rechecked.isValid) return yield repaired.finish(rechecked.json, rechecked.stopSequence);
 
-  throw new ExcursorError(
-    "upstream-failed",
-    `The model was asked twice, and its answer still does not match the requested JSON: ${rechecked.problem}.`,
-    { code: "invalid_json_output", retryable: false },
-  );
+  throw new ExcursorError("invalid_json_output", [rechecked.problem], { retryable: false });
 }
 
 type Judged = CheckedOutput & { readonly stopSequence?: string | undefined };

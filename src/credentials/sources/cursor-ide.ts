@@ -100,8 +100,4 @@ async function sweep(home: string): Promise<void> {
 
 const isSqliteError = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ERR_SQLITE_ERROR";
 
-const damaged = (path: string): ExcursorError =>
-  new ExcursorError("unauthenticated", `${path} is not a readable database of the Cursor IDE.`, {
-    code: "source_damaged",
-    hint: "Start the IDE once, or sign in here: excursor login",
-  });
+const damaged = (path: string): ExcursorError => new ExcursorError("source_damaged", [path]);

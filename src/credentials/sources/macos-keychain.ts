@@ -42,9 +42,10 @@ async function readItem(command: string, service: string): Promise<string | unde
     const { code } = error as { readonly code?: unknown };
     if (code === NOT_FOUND) return undefined;
     // The tool's own message may contain the secret.
-    throw new ExcursorError("forbidden", `The keychain did not return ${service} (${String(code ?? "no answer")}).`, {
-      code: "keychain_unusable",
-      hint: "Unlock the keychain and allow the access, or sign in here: excursor login",
-    });
+    throw new ExcursorError(
+      "keychain_unusable",
+      `The keychain did not return ${service} (${String(code ?? "no answer")}).`,
+      { hint: "Unlock the keychain and allow the access, or sign in here: excursor login" },
+    );
   }
 }

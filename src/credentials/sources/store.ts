@@ -35,22 +35,13 @@ function chooseAccount(store: AccountStore, origin: string): string | undefined 
   const names = store.list().flatMap((entry) => (entry.origin === origin ? [entry.name] : []));
   if (names.length < 2 || names.includes(DEFAULT_ACCOUNT))
     return names.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : names[0];
-  throw new ExcursorError("config", `There are several accounts: ${names.join(", ")}.`, {
-    code: "which_account",
-    hint: "Choose one with --account or EXCURSOR_ACCOUNT.",
-  });
+  throw new ExcursorError("which_account", [names.join(", ")]);
 }
 
 export function unknownAccount(name: string, known: readonly string[]): ExcursorError {
   const others = known.length === 0 ? "no account is signed in" : `known accounts: ${known.join(", ")}`;
-  return new ExcursorError("unauthenticated", `The account ${JSON.stringify(name)} is not signed in; ${others}.`, {
-    code: "unknown_account",
-    hint: `Sign in: excursor login --account ${/^[\w.@-]+$/.test(name) ? name : "NAME"}`,
-  });
+  return new ExcursorError("unknown_account", [JSON.stringify(name), others, /^[\w.@-]+$/.test(name) ? name : "NAME"]);
 }
 
 const wrongBackend = (name: string, its: string, ours: string): ExcursorError =>
-  new ExcursorError("unauthenticated", `The account "${name}" belongs to ${its}, not to ${ours}.`, {
-    code: "wrong_backend",
-    hint: "Tokens are only sent to the backend that issued them. Sign in to this backend under another account name.",
-  });
+  new ExcursorError("wrong_backend", [name, its, ours]);

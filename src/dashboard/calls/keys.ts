@@ -107,4 +107,4 @@ export function keyCalls(sources: KeySources): readonly Call[] {
 }
 
 const unknownKey = (name: string): ExcursorError =>
-  new ExcursorError("not-found", `There is no key named ${name}.`, { code: "unknown_key", hint: "Reload the page." });
+  new ExcursorError("unknown_key", `There is no key named ${name}.`, { hint: "Reload the page." });

@@ -49,7 +49,7 @@ export const nowCalls = ({ engine }: Pick<NowSources, "engine">): readonly Call[
     path: "/runs/{id}",
     handle({ path: { id = "" } }) {
       if (engine.dropRun(id)) return {};
-      throw new ExcursorError("not-found", "This run is no longer parked.", { code: "unknown_run", hint: null });
+      throw new ExcursorError("unknown_run", [], { hint: null });
     },
   },
 ];

@@ -17,7 +17,7 @@ export function promptCalls(prompts: OpenPrompts): readonly Call[] {
   const find = (id: string): OwnerPrompt => {
     const prompt = prompts.find(id);
     if (prompt) return prompt;
-    throw new ExcursorError("not-found", "This question is no longer open.", { code: "unknown_prompt", hint: null });
+    throw new ExcursorError("unknown_prompt", [], { hint: null });
   };
   return [
     { method: "GET", path: "/prompts/{id}", handle: ({ path: { id = "" } }): PromptReply => replyOf(find(id)) },

@@ -40,10 +40,7 @@ export function usageCalls(connection: DatabaseSync, now: () => number = Date.no
       handle({ path: { id = "" }, query }) {
         const page = listTurns(connection, id, TURNS, before(query));
         if (page.turns.length > 0 || query.has("before")) return page;
-        throw new ExcursorError("not-found", "The usage record has no such conversation.", {
-          code: "unknown_conversation",
-          hint: "Its requests may be older than the record keeps them, or still under way.",
-        });
+        throw new ExcursorError("unknown_conversation");
       },
     },
   ];

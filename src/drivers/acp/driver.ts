@@ -99,11 +99,7 @@ function find(agents: AgentTable, model: string): readonly [AgentSettings, strin
 /** The IDE uses only lower-case names. */
 const isSameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-const notForThem = (): ExcursorError =>
-  new ExcursorError("forbidden", "Agents work on the gateway's machine, so only its owner can use them.", {
-    code: "agents_for_owner",
-    field: "model",
-  });
+const notForThem = (): ExcursorError => new ExcursorError("agents_for_owner", [], { field: "model" });
 
 function report(name: string, settings: AgentSettings | ExcursorError, agent: Agent | undefined): AgentInfo {
   const model = agentModel(name);

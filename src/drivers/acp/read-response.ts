@@ -69,8 +69,5 @@ export function readResponse<T>(schema: z.ZodType<T>, agent: string, method: str
   if (!error) return data;
   const field = error.issues[0]?.path.join(".") ?? "";
   const what = field === "" ? "without an object" : `without a valid \`${field}\``;
-  throw new ExcursorError("upstream-protocol", `The agent "${agent}" answered \`${method}\` ${what}.`, {
-    code: "agent_protocol",
-    hint: "Look for a newer version of the agent.",
-  });
+  throw new ExcursorError("agent_protocol", `The agent "${agent}" answered \`${method}\` ${what}.`);
 }

@@ -148,9 +148,8 @@ export class LegacyRun implements Run {
 
 function explain(error: ExcursorError): ExcursorError {
   if (error.kind !== "deprecated") return error;
-  return new ExcursorError("deprecated", "The backend no longer supports this older protocol.", {
-    code: error.code,
+  return error.with({
+    message: "The backend no longer supports this older protocol.",
     hint: "Set driver to cursor in the settings.",
-    cause: error,
   });
 }

@@ -47,11 +47,7 @@ export const streamChat: LegacyProtocol = {
   isBidi: false,
   request({ turn, maxMode }) {
     if (turn.tools.length > 0) {
-      throw new ExcursorError("invalid-request", "tools: the older call StreamChat does not support tools.", {
-        code: "tools_unsupported",
-        field: "tools",
-        hint: "Set driver to cursor, or legacyCall to unified.",
-      });
+      throw new ExcursorError("tools_unsupported", [], { field: "tools" });
     }
     const request = create(GetChatRequestSchema, {
       conversation: bubblesOf(turn.messages),

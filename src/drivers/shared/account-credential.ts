@@ -37,8 +37,7 @@ function requestTokenRefused(token: Secret): ExcursorError {
   const message = isExpired
     ? "The Cursor token of the request has expired."
     : "Cursor's backend rejected the token of the request.";
-  return new ExcursorError("unauthenticated", message, {
-    code: isExpired ? "token_expired" : "token_refused",
+  return new ExcursorError(isExpired ? "token_expired" : "token_refused", message, {
     hint: "Send a valid Cursor token as the API key, or a key of this gateway.",
   });
 }

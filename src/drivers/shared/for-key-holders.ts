@@ -23,8 +23,4 @@ function passingOn({ passOn }: Driver): Pick<Driver, "passOn"> {
   };
 }
 
-const needsKey = (model: string): ExcursorError =>
-  new ExcursorError("forbidden", `The model ${JSON.stringify(model)} needs a key of this gateway.`, {
-    code: "gateway_key_required",
-    hint: "Send the key of `excursor key` instead of a Cursor token.",
-  });
+const needsKey = (model: string): ExcursorError => new ExcursorError("gateway_key_required", [JSON.stringify(model)]);

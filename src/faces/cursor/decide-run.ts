@@ -41,17 +41,10 @@ export const RELAY: Verdict = { type: "relay" };
 export const refused = (error: ExcursorError): Verdict => ({ type: "refused", error });
 
 /** For holders of a gateway key, who have no login of Cursor's. */
-export const needsAccount = (what: string): ExcursorError =>
-  new ExcursorError("forbidden", `${what} needs a Cursor account, and this client signed in with a key of Excursor.`, {
-    code: "account_required",
-    hint: `Sign in to Cursor with this client, or choose a model whose name begins with ${OWN_PREFIX}.`,
-  });
+export const needsAccount = (what: string): ExcursorError => new ExcursorError("account_required", [what, OWN_PREFIX]);
 
 const notAllowed = (model: string): ExcursorError =>
-  new ExcursorError("forbidden", `The model ${JSON.stringify(model)} is not for this Cursor account.`, {
-    code: "account_not_signed_in",
-    hint: "Run `excursor login` with the same account, or use the key of `excursor key` as the API key.",
-  });
+  new ExcursorError("account_not_signed_in", [JSON.stringify(model)]);
 
 const unknownModel = (model: string): ExcursorError =>
   new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, {

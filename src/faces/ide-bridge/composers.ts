@@ -58,11 +58,7 @@ export class Composers {
   begin(principal: Principal, composerId: string, asked: UserMessage): ComposerTurn {
     const composer = this.#get(principal, composerId);
     if (composer.current) {
-      throw new ExcursorError("busy", "composerId: the previous answer is still running.", {
-        code: "composer_busy",
-        field: "composerId",
-        hint: "Wait for it, or cancel it.",
-      });
+      throw new ExcursorError("composer_busy", [], { field: "composerId" });
     }
     const abort = new AbortController();
     const questions = new Set<string>();

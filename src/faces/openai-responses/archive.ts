@@ -54,7 +54,4 @@ function listed(item: JsonObject): JsonObject {
 const withoutSeal = ({ encrypted_content: _, ...item }: JsonObject): JsonObject => item;
 
 const notFound = (id: string): ExcursorError =>
-  new ExcursorError("not-found", `Response with id ${JSON.stringify(id.slice(0, 64))} not found.`, {
-    code: "response_not_found",
-    hint: "It was never stored, was deleted, or has expired.",
-  });
+  new ExcursorError("response_not_found", [JSON.stringify(id.slice(0, 64))]);

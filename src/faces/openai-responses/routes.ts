@@ -62,8 +62,4 @@ function sealSecret(kept: KeyValues): Secret {
   return new Secret(secret);
 }
 
-const noStream = (): ExcursorError =>
-  new ExcursorError("invalid-request", "stream: expected false: a stored answer cannot be streamed.", {
-    code: "unsupported_parameter",
-    field: "stream",
-  });
+const noStream = (): ExcursorError => new ExcursorError("unsupported_parameter", [], { field: "stream" });

@@ -14,7 +14,7 @@ export function refuseFields(body: Body, unsupported: UnsupportedFields): void {
   for (const [field, { isHarmless, because }] of Object.entries(unsupported)) {
     const value = valueIn(body, field);
     if (value === undefined || isHarmless(value)) continue;
-    throw new ExcursorError("invalid-request", `${field}: ${because}.`, { field, code: "unsupported_parameter" });
+    throw new ExcursorError("unsupported_parameter", `${field}: ${because}.`, { field });
   }
 }
 

@@ -73,14 +73,6 @@ export function expectOwn(files: FileSystem, root: string, { path, stats }: AppF
   if ((folder.mode & 0o002) !== 0) throw unsafe(path, "is in a folder that every user of this machine can write to");
 }
 
-const unsafe = (path: string, why: string): ExcursorError =>
-  new ExcursorError("forbidden", `${path} ${why}.`, {
-    code: "ide_unsafe_target",
-    hint: "Nothing was changed. A normal installation of Cursor has no such file. Reinstall Cursor, or name another one with --app.",
-  });
+const unsafe = (path: string, why: string): ExcursorError => new ExcursorError("ide_unsafe_target", `${path} ${why}.`);
 
-const changed = (path: string): ExcursorError =>
-  new ExcursorError("busy", `Another program is changing ${path}. Cursor may be updating itself.`, {
-    code: "ide_changed_meanwhile",
-    hint: "Wait until the update is done, then try again.",
-  });
+const changed = (path: string): ExcursorError => new ExcursorError("ide_changed_meanwhile", [path]);

@@ -51,7 +51,4 @@ function readKnown(files: FileSystem, root: string, path: AppFile["path"]): Know
 }
 
 const noApp = (root: string, why: string): ExcursorError =>
-  new ExcursorError("not-found", `${root} is not a Cursor app: ${why}.`, {
-    code: "ide_no_app",
-    hint: "Name Cursor's install folder with --app. `excursor ide status` lists the installations that were found.",
-  });
+  new ExcursorError("ide_no_app", `${root} is not a Cursor app: ${why}.`);

@@ -54,8 +54,5 @@ const DIGEST_BYTES: Readonly<Record<ChecksumAlgorithm, number>> = {
 };
 
 function mismatch(key: string): ExcursorError {
-  return new ExcursorError("invalid-request", `The checksum of ${key} does not match product.json.`, {
-    code: "ide_checksum_mismatch",
-    hint: "Another program has changed this app. Reinstall Cursor, then try again. Nothing was changed.",
-  });
+  return new ExcursorError("ide_checksum_mismatch", [key]);
 }

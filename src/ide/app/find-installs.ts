@@ -37,13 +37,10 @@ export function openInstall(files: FileSystem, machine: Machine, path: string): 
 }
 
 export const refusal = (path: string, { why, remedy }: NonNullable<Install["refused"]>): ExcursorError =>
-  new ExcursorError("unsupported", `${path} ${why}.`, { code: "ide_refused_place", hint: remedy });
+  new ExcursorError("ide_refused_place", `${path} ${why}.`, { hint: remedy });
 
 export const severalInstalls = (roots: readonly string[]): ExcursorError =>
-  new ExcursorError("config", `There are ${roots.length} Cursor apps: ${roots.join(", ")}.`, {
-    code: "ide_several_apps",
-    hint: `Choose one, for example: --app '${roots[0]}'`,
-  });
+  new ExcursorError("ide_several_apps", [roots.length, roots.join(", "), roots[0] ?? ""]);
 
 function appsIn(files: FileSystem, machine: Machine, place: string): readonly string[] {
   return appFolders(machine, place, (path) => listFolder(files, path))
@@ -76,8 +73,4 @@ function listFolder(files: FileSystem, path: string): readonly string[] {
 const machinePath = ({ platform }: Machine, folder: string, name: string): string =>
   platform === "win32" ? win32.join(folder, name) : `${folder}/${name}`;
 
-const noInstall = (path: string, what: string): ExcursorError =>
-  new ExcursorError("not-found", `${path}: ${what}.`, {
-    code: "ide_no_app",
-    hint: "Name Cursor's install folder with --app. `excursor ide status` lists the installations that were found.",
-  });
+const noInstall = (path: string, what: string): ExcursorError => new ExcursorError("ide_no_app", `${path}: ${what}.`);

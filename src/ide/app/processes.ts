@@ -27,4 +27,4 @@ function isOf(root: string, program: string): boolean {
 }
 
 const busy = (what: string, { pid }: RunningProcess, hint: string): ExcursorError =>
-  new ExcursorError("busy", `${what} (process ${pid}).`, { code: "ide_running", hint });
+  new ExcursorError("ide_running", `${what} (process ${pid}).`, { hint });

@@ -85,9 +85,5 @@ const shown = (value: unknown): string =>
     .slice(0, MAX_SHOWN);
 
 function broken(why: string, cause?: unknown): ExcursorError {
-  return new ExcursorError("invalid-request", `The app's product.json cannot be used: ${why}.`, {
-    code: "ide_bad_product",
-    hint: "Reinstall Cursor, then try again. Nothing was changed.",
-    cause,
-  });
+  return new ExcursorError("ide_bad_product", [why], { cause });
 }

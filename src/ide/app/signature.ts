@@ -11,10 +11,7 @@ export const appBundleOf = (root: string): string => posix.join(root, "..", ".."
 
 export function expectSigning({ machine }: IdeHost): void {
   if (machine.platform === "darwin") return;
-  throw new ExcursorError("unsupported", "--resign only works on macOS.", {
-    code: "ide_no_signature",
-    hint: "Remove --resign. Nothing was changed.",
-  });
+  throw new ExcursorError("ide_no_signature");
 }
 
 /** Signs the app again. A patch breaks the signature, but few programs check it, so this is done only on request. */
@@ -30,8 +27,5 @@ export const verifySignature = (run: IdeHost["run"], root: string): Promise<Comm
 function expectDone({ code, output }: CommandResult, verb: string): void {
   if (code === 0) return;
   const reason = output.trim().split("\n").at(-1)?.slice(0, 200) ?? "";
-  throw new ExcursorError("io", `codesign could not ${verb} the app: ${reason || `exit code ${code}`}.`, {
-    code: "ide_resign_failed",
-    hint: "The patch itself is done. If Cursor does not start, run `excursor ide restore` or reinstall Cursor.",
-  });
+  throw new ExcursorError("ide_resign_failed", [verb, reason || `exit code ${code}`]);
 }

@@ -10,8 +10,5 @@ export async function checkSyntax({ run, signal }: IdeHost, path: string): Promi
   signal.throwIfAborted();
   if (code === 0) return;
   const [reason] = /^\w*Error: .*$/m.exec(output) ?? [];
-  throw new ExcursorError("invalid-request", `The patched bundle would not run: ${reason ?? `exit code ${code}`}.`, {
-    code: "ide_bad_syntax",
-    hint: "Excursor does not support this version of Cursor. Nothing was changed.",
-  });
+  throw new ExcursorError("ide_bad_syntax", [reason ?? `exit code ${code}`]);
 }

@@ -37,7 +37,7 @@ export function planPatch(files: FileSystem, store: Store, app: App, now: Date):
       return planAgain(files, store, app, inspection.record, now);
     case "foreign":
     case "unknown":
-      throw refusal(inspection.state, inspection.reason);
+      throw new ExcursorError(inspection.state === "foreign" ? "ide_foreign" : "ide_unknown", [inspection.reason]);
     case "pristine":
     case "updated":
       return plan(app, inspection.targets, inspection.scheme, now);
@@ -48,7 +48,8 @@ export function planPatch(files: FileSystem, store: Store, app: App, now: Date):
 function planAgain(files: FileSystem, store: Store, app: App, record: PatchRecord, now: Date): PatchPlan {
   const original = originalApp(store, app, record);
   const inspection = inspect(files, original, undefined);
-  if (inspection.state !== "pristine") throw refusal("unknown", "the backup is from an unknown version of Cursor");
+  if (inspection.state !== "pristine")
+    throw new ExcursorError("ide_unknown", ["the backup is from an unknown version of Cursor"]);
   const fresh = plan(original, inspection.targets, inspection.scheme, now);
   const current = [...app.bundles, app.productFile];
   return {
@@ -67,10 +68,7 @@ export function originalApp(store: Store, app: App, record: PatchRecord): App {
     if (!written) return file;
     const bytes = store.kept(record.backupSet, written.before);
     if (!bytes) {
-      throw new ExcursorError("io", `The backup of ${file.path} is missing or damaged.`, {
-        code: "ide_bad_backup",
-        hint: "Reinstall Cursor, which also removes the patch. Nothing was changed.",
-      });
+      throw new ExcursorError("ide_bad_backup", [file.path]);
     }
     return { ...file, bytes, digest: written.before };
   };
@@ -113,14 +111,4 @@ function plan(app: App, targets: readonly Target[], scheme: ChecksumScheme | und
       files: all.map(({ current, before, after }) => ({ path: current.path, before, after })),
     },
   };
-}
-
-function refusal(state: "foreign" | "unknown", reason: string): ExcursorError {
-  return new ExcursorError("invalid-request", `This Cursor cannot be patched: ${reason}.`, {
-    code: `ide_${state}`,
-    hint:
-      state === "foreign"
-        ? "Undo the other change with the tool that made it, or reinstall Cursor. Nothing was changed."
-        : "This version of Cursor may be newer than Excursor. Look for an update of Excursor. Nothing was changed.",
-  });
 }

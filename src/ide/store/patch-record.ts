@@ -65,8 +65,4 @@ function parseSealed<T>(schema: z.ZodType<T>, text: string): T | undefined {
 
 const formatSchema = z.object({ format: z.number() });
 
-const otherFormat = (): ExcursorError =>
-  new ExcursorError("config", "This Cursor was patched by another version of Excursor.", {
-    code: "ide_other_version",
-    hint: "Use that version to restore it. Nothing was changed.",
-  });
+const otherFormat = (): ExcursorError => new ExcursorError("ide_other_version");

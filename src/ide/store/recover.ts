@@ -32,14 +32,7 @@ export function recover(files: FileSystem, store: Store, journal: Journal, wante
     }
     return settle(files, store, journal, goal);
   }
-  throw new ExcursorError(
-    "io",
-    "An interrupted change left the app inconsistent, and the files to complete or undo it are missing.",
-    {
-      code: "ide_unrecoverable",
-      hint: "Reinstall Cursor, then run this again.",
-    },
-  );
+  throw new ExcursorError("ide_unrecoverable");
 }
 
 /** Records the state of the app and deletes temporary files and the journal. */

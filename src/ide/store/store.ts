@@ -50,10 +50,7 @@ export class Store {
     if (text === undefined) return undefined;
     const journal = parseJournal(text);
     if (journal) return journal;
-    throw new ExcursorError("io", `The journal ${this.#journalPath} is damaged.`, {
-      code: "ide_bad_journal",
-      hint: "Reinstall Cursor, delete that file, then try again.",
-    });
+    throw new ExcursorError("ide_bad_journal", [this.#journalPath]);
   }
 
   writeJournal(journal: Journal): void {
@@ -76,7 +73,7 @@ export class Store {
     writeNewFile(this.#files, temporary, [bytes]);
     if (digestFile(this.#files, temporary) !== digest) {
       removeFile(this.#files, temporary);
-      throw new ExcursorError("io", "The backup differs from what was written.", { code: "ide_bad_backup" });
+      throw new ExcursorError("ide_bad_backup", "The backup differs from what was written.");
     }
     this.#files.renameSync(temporary, path);
     syncFolder(this.#files, folder);

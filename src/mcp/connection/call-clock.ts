@@ -46,6 +46,6 @@ export class CallClock {
 
   #expire(afterMs: number): void {
     const text = `The MCP server "${this.#server}" did not answer a call within ${afterMs / 1000} s.`;
-    this.#abort.abort(new ExcursorError("timeout", text, { code: "mcp_timeout" }));
+    this.#abort.abort(new ExcursorError("mcp_timeout", text));
   }
 }

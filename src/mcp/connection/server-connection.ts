@@ -317,8 +317,4 @@ const stopped = (server: string): ExcursorError =>
   new ExcursorError("canceled", `The MCP server "${server}" was stopped.`);
 
 const heldBack = (server: string, tool: string): ExcursorError =>
-  new ExcursorError(
-    "forbidden",
-    `The MCP server "${server}" has changed its tool ${JSON.stringify(tool.slice(0, 64))}, or may have changed it, since it was approved. It is not called until the user approves it.`,
-    { code: "mcp_tool_changed", hint: `Review and approve it: excursor mcp approve ${server}` },
-  );
+  new ExcursorError("mcp_tool_changed", [server, JSON.stringify(tool.slice(0, 64)), server]);

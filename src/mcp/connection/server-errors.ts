@@ -12,11 +12,7 @@ import { clip } from "../clip.ts";
 import { needsLogin, needsScope } from "../oauth/errors.ts";
 
 export const messageTooLarge = (server: string, maxBytes: number): ExcursorError =>
-  new ExcursorError(
-    "too-large",
-    `The MCP server "${server}" sent a message of more than ${maxBytes / (1024 * 1024)} MiB; the connection was closed.`,
-    { code: "mcp_message_too_large", hint: "Request less data from the tool at once." },
-  );
+  new ExcursorError("mcp_message_too_large", [server, maxBytes / (1024 * 1024)]);
 
 /** Converts any error of a server or of the SDK. The message always names the server. */
 export function serverError(
@@ -33,71 +29,37 @@ export function serverError(
   const details = { cause: thrown };
   if (ProtocolError.isInstance(thrown)) {
     const text = `${subject} refused ${doing}: ${clip(thrown.message)}`;
-    return new ExcursorError("upstream-failed", text, {
-      ...details,
-      code: "mcp_refused",
-      retryable: false,
-      hint: null,
-    });
+    return new ExcursorError("mcp_refused", text, { ...details, retryable: false, hint: null });
   }
   const status = statusOf(thrown);
   if (status !== undefined) return httpError(subject, thrown as Error, status, doing);
   if (isBadPort(thrown)) {
-    return new ExcursorError("config", `${subject} uses a port that fetch blocks, as browsers do.`, {
+    return new ExcursorError("bad_port", `${subject} uses a port that fetch blocks, as browsers do.`, {
       ...details,
-      code: "bad_port",
       hint: "Let the server listen on another port and set that port in mcp.json.",
     });
   }
   const network = networkCode(thrown);
   if (network === "ECONNREFUSED") {
-    return new ExcursorError(
-      "upstream-unavailable",
-      `${subject} refused the connection: nothing listens at its address.`,
-      {
-        ...details,
-        code: "mcp_refused_connection",
-        hint: "Check that the server is running. If it has moved, set its new URL in mcp.json.",
-      },
-    );
+    return new ExcursorError("mcp_refused_connection", [subject], details);
   }
   if (network !== undefined) {
-    return new ExcursorError("upstream-unavailable", `${subject} could not be reached for ${doing} (${network}).`, {
-      ...details,
-      code: "mcp_unreachable",
-    });
+    return new ExcursorError("mcp_unreachable", [subject, doing, network], details);
   }
   if (SdkError.isInstance(thrown)) {
     switch (thrown.code) {
       case SdkErrorCode.RequestTimeout:
-        return new ExcursorError("timeout", `${subject} did not answer ${doing} in time.`, {
-          ...details,
-          code: "mcp_timeout",
-        });
+        return new ExcursorError("mcp_timeout", [subject, doing], details);
       case SdkErrorCode.ConnectionClosed:
       case SdkErrorCode.NotConnected:
       case SdkErrorCode.SendFailed:
-        return new ExcursorError("upstream-unavailable", `${subject} closed the connection during ${doing}.`, {
-          ...details,
-          code: "mcp_connection_lost",
-        });
+        return new ExcursorError("mcp_connection_lost", [subject, doing], details);
       default:
-        return new ExcursorError(
-          "upstream-protocol",
-          `${subject} broke the protocol at ${doing}: ${clip(thrown.message)}`,
-          {
-            ...details,
-            code: "mcp_protocol_error",
-          },
-        );
+        return new ExcursorError("mcp_protocol_error", [subject, doing, clip(thrown.message)], details);
     }
   }
   if (thrown instanceof Error && thrown.name === "AbortError") return ExcursorError.from(thrown);
-  return new ExcursorError("upstream-failed", `${subject} failed at ${doing}.`, {
-    ...details,
-    code: "mcp_failed",
-    hint: null,
-  });
+  return new ExcursorError("mcp_failed", [subject, doing], { ...details, hint: null });
 }
 
 /** Finds an error of our own fetch, which the SDK wraps. */
@@ -128,17 +90,15 @@ function networkCode(thrown: unknown): string | undefined {
 function httpError(subject: string, cause: Error, status: number, doing: string): ExcursorError {
   const details = { cause, context: { status } };
   if (status === 401 || status === 403) {
-    return new ExcursorError(status === 401 ? "unauthenticated" : "forbidden", `${subject} answered with ${status}.`, {
+    return new ExcursorError("mcp_unauthorized", [subject, status], {
+      kind: status === 401 ? "unauthenticated" : "forbidden",
       ...details,
-      code: "mcp_unauthorized",
-      hint: "Set the header that it expects, such as authorization, under headers in mcp.json.",
     });
   }
   // Redirects are not followed, because the request may hold secrets. Only the user can confirm the new address.
   const moved = /Redirect to (\S+) not followed/.exec(clip(cause.message))?.[1];
-  return new ExcursorError("upstream-failed", `${subject} answered ${doing} with ${status}.`, {
+  return new ExcursorError("mcp_http_error", [subject, doing, status], {
     ...details,
-    code: "mcp_http_error",
     hint: moved === undefined ? null : `If it has moved to ${moved}, set that URL in mcp.json.`,
   });
 }

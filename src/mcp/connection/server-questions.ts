@@ -111,9 +111,9 @@ export class ServerQuestions {
       if (url !== undefined) pages.push(action === "accept" ? `${url} (shown to the user)` : url);
     }
     return new ExcursorError(
-      "upstream-failed",
+      "mcp_needs_page",
       `The MCP server "${this.#options.server}" requires the user to open a page before this call: ${pages.join(", ")}. Repeat the call after that.`,
-      { code: "mcp_needs_page", retryable: false, hint: null },
+      { retryable: false, hint: null },
     );
   }
 }

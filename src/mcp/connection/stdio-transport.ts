@@ -59,7 +59,7 @@ export class StdioTransport implements Transport {
     child.stderr.setEncoding("utf8").on("data", (text: string) => stderr.add(text));
     child.once("exit", (code, signal) => {
       const how = signal ? `was killed by ${signal}` : `exited with code ${code}`;
-      this.#fail(new ExcursorError("upstream-unavailable", `The MCP server "${server.name}" ${how}.`, EXITED));
+      this.#fail(new ExcursorError("mcp_server_exited", `The MCP server "${server.name}" ${how}.`));
     });
     // It may have been closed during the start.
     if (this.#isOver) await group.end();
@@ -116,24 +116,14 @@ export class StdioTransport implements Transport {
   }
 }
 
-const EXITED = { code: "mcp_server_exited", hint: "`excursor mcp test NAME` shows its stderr output." } as const;
-
 function cannotStart({ name, command, folder }: StdioServer, cause: unknown): ExcursorError {
   const { code } = cause as NodeJS.ErrnoException;
   if (folder !== undefined && !existsSync(folder)) {
-    return new ExcursorError("config", `The MCP server "${name}": cwd: the folder does not exist.`, {
-      code: "mcp_no_folder",
-      hint: "Create the folder, or correct cwd of the server in mcp.json.",
-      cause,
-    });
+    return new ExcursorError("mcp_no_folder", [name], { cause });
   }
   const why =
     code === "ENOENT"
       ? `the program "${command}" was not found`
       : `"${command}" cannot be started (${code ?? "unknown"})`;
-  return new ExcursorError("config", `The MCP server "${name}": command: ${why}.`, {
-    code: "mcp_no_command",
-    hint: "Install the program, or give its full path. Programs are searched in PATH.",
-    cause,
-  });
+  return new ExcursorError("mcp_no_command", `The MCP server "${name}": command: ${why}.`, { cause });
 }

@@ -10,17 +10,12 @@ const loginCommand = (server: string): string =>
 
 /** The error for the log, for lists and for callers. */
 export const needsLogin = (server: string, cause?: unknown): ExcursorError =>
-  new ExcursorError("unauthenticated", `The MCP server "${server}" requires a sign-in: ${loginCommand(server)}`, {
-    code: NEEDS_LOGIN,
-    hint: "Or set the header that it expects, such as authorization, under headers in mcp.json.",
-    cause,
-  });
+  new ExcursorError(NEEDS_LOGIN, [server, loginCommand(server)], { cause });
 
 export const needsScope = (server: string, scope: string | undefined): ExcursorError =>
   new ExcursorError(
-    "forbidden",
+    "mcp_needs_scope",
     `The MCP server "${server}" requires a scope that was not granted${scope ? ` (${clip(scope)})` : ""}: ${loginCommand(server)}`,
-    { code: "mcp_needs_scope", hint: "A new sign-in requests this scope." },
   );
 
 /**
@@ -30,33 +25,27 @@ export const needsScope = (server: string, scope: string | undefined): ExcursorE
 export function loginFailed(server: string, thrown: unknown): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   const subject = `Signing in to the MCP server "${server}" failed`;
-  const details = { code: "mcp_login_failed", cause: thrown };
+  const details = { cause: thrown };
   if (RegistrationRejectedError.isInstance(thrown)) {
-    return new ExcursorError("forbidden", `${subject}: it does not register new clients (${thrown.status}).`, {
+    return new ExcursorError("mcp_login_failed", `${subject}: it does not register new clients (${thrown.status}).`, {
       ...details,
       hint: "Register a client there and set its clientId under oauth in mcp.json, or set a token under headers.",
     });
   }
   if (OAuthError.isInstance(thrown)) {
-    return new ExcursorError("forbidden", `${subject}: ${clip(`${thrown.code}: ${thrown.message}`)}`, details);
+    return new ExcursorError("mcp_login_failed", `${subject}: ${clip(`${thrown.code}: ${thrown.message}`)}`, details);
   }
   if (OAuthClientFlowError.isInstance(thrown)) {
-    return new ExcursorError("forbidden", `${subject}: ${clip(thrown.message)}`, details);
+    return new ExcursorError("mcp_login_failed", `${subject}: ${clip(thrown.message)}`, details);
   }
   const code = (thrown as NodeJS.ErrnoException | undefined)?.code;
   if (typeof code === "string") {
     return new ExcursorError(
-      "upstream-unavailable",
+      "mcp_login_unreachable",
       `${subject}: its authorization server cannot be reached (${code}).`,
-      {
-        ...details,
-        code: "mcp_login_unreachable",
-      },
+      { ...details },
     );
   }
   const text = thrown instanceof Error ? clip(thrown.message) : "the server gave no reason.";
-  return new ExcursorError("upstream-failed", `${subject}: ${text}`, {
-    ...details,
-    hint: "If the server does not support this sign-in, set a token under headers in mcp.json.",
-  });
+  return new ExcursorError("mcp_login_failed", `${subject}: ${text}`, { ...details, kind: "upstream-failed" });
 }

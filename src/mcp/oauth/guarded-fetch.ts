@@ -141,10 +141,6 @@ const FARTHER_IN = "it is in a more private network than the server itself";
 
 const addressRefused = (server: string, { host }: URL, why: string): ExcursorError =>
   new ExcursorError(
-    "forbidden",
+    "mcp_oauth_address_refused",
     `The MCP server "${server}" names a sign-in URL at ${host} that is not allowed: ${why}.`,
-    {
-      code: "mcp_oauth_address_refused",
-      hint: "If you trust the server, set a token under headers in mcp.json instead.",
-    },
   );

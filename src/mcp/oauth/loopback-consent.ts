@@ -49,11 +49,7 @@ export async function openLoopbackConsent({ port, show, signal }: LoopbackOption
     await once(server, "listening");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ExcursorError("busy", `Cannot listen for the sign-in on 127.0.0.1:${port} (${code ?? "unknown"}).`, {
-      code: "callback_port_taken",
-      hint: "Stop the program that uses this port, or change oauth.callbackPort in mcp.json.",
-      cause: error,
-    });
+    throw new ExcursorError("callback_port_taken", [port, code ?? "unknown"], { cause: error });
   }
   return {
     redirectUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`,
@@ -71,10 +67,7 @@ export async function openLoopbackConsent({ port, show, signal }: LoopbackOption
       if (code !== null && code !== "") return { code, ...(iss !== null && { iss }) };
       // The description is free text of the server, so only the error code is shown.
       const reason = /^[a-z_]{1,40}$/.exec(parameters.get("error") ?? "")?.[0] ?? "the server returned no code";
-      throw new ExcursorError("forbidden", `The sign-in was refused: ${reason}.`, {
-        code: "mcp_login_refused",
-        hint: null,
-      });
+      throw new ExcursorError("mcp_login_refused", [reason], { hint: null });
     },
     offer: take,
     close() {

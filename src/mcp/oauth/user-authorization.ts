@@ -121,10 +121,11 @@ const hasOther = ({ tokens }: ServerLogin, refused: string | undefined): boolean
 function checkedPage(page: URL, { name, url: server }: Pick<HttpServer, "name" | "url">): URL {
   const isHere = (url: URL) => isLoopback(url.hostname);
   if (page.protocol === "https:" || (page.protocol === "http:" && isHere(page) && isHere(server))) return page;
-  throw new ExcursorError("forbidden", `The MCP server "${name}" names a sign-in URL that is not https.`, {
-    code: "mcp_oauth_address_refused",
-    hint: null,
-  });
+  throw new ExcursorError(
+    "mcp_oauth_address_refused",
+    `The MCP server "${name}" names a sign-in URL that is not https.`,
+    { hint: null },
+  );
 }
 
 /** Remembers network failures and server errors of the authorization server. */

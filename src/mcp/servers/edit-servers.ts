@@ -12,10 +12,7 @@ export function addServers(home: string, entries: ServerEntries, { replaces }: {
     const known = serversIn(tree);
     const taken = Object.keys(entries).find((name) => Object.hasOwn(known, name));
     if (taken !== undefined && !replaces) {
-      throw new ExcursorError("invalid-request", `A server named ${taken} already exists.`, {
-        code: "mcp_server_exists",
-        hint: `Choose another name, or remove it first: excursor mcp remove ${taken}`,
-      });
+      throw new ExcursorError("mcp_server_exists", [taken, taken]);
     }
     return { ...tree, mcpServers: { ...known, ...entries } };
   });
@@ -36,10 +33,7 @@ export function approveServers(home: string, servers: readonly UnapprovedServer[
 
 export function unknownServer(name: string, known: readonly string[]): ExcursorError {
   const others = known.length === 0 ? "no server is configured" : `known servers: ${known.join(", ")}`;
-  return new ExcursorError("not-found", `There is no server named ${name}; ${others}.`, {
-    code: "mcp_unknown_server",
-    hint: null,
-  });
+  return new ExcursorError("mcp_unknown_server", [name, others], { hint: null });
 }
 
 /** Returns the servers in a file of the same format, such as Cursor's own. */

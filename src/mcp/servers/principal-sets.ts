@@ -47,10 +47,7 @@ export class PrincipalSets {
   #makeRoom(): void {
     const found = [...this.#sets].find(([, { set }]) => !set.isBusy);
     if (!found) {
-      throw new ExcursorError("busy", "Too many keys use MCP tools at the same time.", {
-        code: "mcp_too_many_keys",
-        hint: "Try again when other requests have finished.",
-      });
+      throw new ExcursorError("mcp_too_many_keys");
     }
     const [id, { set, timer }] = found;
     clearTimeout(timer);

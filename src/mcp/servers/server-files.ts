@@ -93,7 +93,7 @@ export type Tree = Readonly<Record<string, unknown>>;
 
 /** Returns the object in a JSON file; an empty one if there is no file. */
 export function readTree(path: string): Tree {
-  const text = readSmallFile(path, MAX_BYTES, { kind: "config" });
+  const text = readSmallFile(path, MAX_BYTES, "config");
   if (text === undefined) return {};
   try {
     const tree: unknown = JSON.parse(text);
@@ -101,8 +101,7 @@ export function readTree(path: string): Tree {
   } catch {
     // The parser's own message would quote the text, which may hold a key.
   }
-  throw new ExcursorError("config", `${path}: expected a JSON object.`, {
-    code: "bad_config",
+  throw new ExcursorError("bad_config", `${path}: expected a JSON object.`, {
     hint: "Look for a missing or extra comma or quote. Comments are not allowed.",
   });
 }
@@ -114,10 +113,7 @@ function readKeys(keys: unknown): Readonly<Record<string, readonly string[]>> {
   if (typeof keys === "object" && keys !== null && Object.values(keys).every(isList)) return keys as never;
   // Not ignored: it may be meant to restrict access.
   throw new ExcursorError(
-    "config",
+    "bad_config",
     `${OWN_FILE}: keys: expected an object that maps the name of a key to a list of SERVER or SERVER/TOOL.`,
-    {
-      code: "bad_config",
-    },
   );
 }

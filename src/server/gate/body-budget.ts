@@ -33,12 +33,7 @@ export class BodyBudget {
   check(sender: string, bytes: number): void {
     const { maxBytes, maxShareBytes } = this.#options;
     if (this.#bytes + bytes <= maxBytes && (this.#shares.get(sender) ?? 0) + bytes <= maxShareBytes) return;
-    throw new Refusal(503, "busy", "The gateway is receiving too many large requests at once.", {
-      code: "too_many_bodies",
-      hint: "Try again in a moment.",
-      retryAfterMs: 1000,
-      headers: { "retry-after": "1" },
-    });
+    throw new Refusal(503, "too_many_bodies", [], { retryAfterMs: 1000, headers: { "retry-after": "1" } });
   }
 
   /** Counts bytes that have arrived. A negative number releases them. */

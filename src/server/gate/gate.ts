@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../../config/limits.ts";
+import type { ErrorCode } from "../../core/error-codes.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import { Refusal } from "../refusal.ts";
@@ -75,18 +76,19 @@ const withoutKey = (identity: Identity, isEnough: boolean): Identity =>
 function withoutInvitation(refusal: Refusal): Refusal {
   if (refusal.status !== 401) return refusal;
   const { message, code } = refusal;
-  return new Refusal(403, "forbidden", message, { code, hint: "`excursor key --bridge` prints it." });
+  return new Refusal(403, code as ErrorCode, message, {
+    kind: "forbidden",
+    hint: "`excursor key --bridge` prints it.",
+  });
 }
 
 function checkForm({ url = "", rawHeaders }: IncomingMessage, { headerCount }: Limits): void {
   if (rawHeaders.length / 2 > headerCount) {
-    throw new Refusal(431, "too-large", `A request may have at most ${headerCount} headers.`, {
-      code: "too_many_headers",
-    });
+    throw new Refusal(431, "too_many_headers", [headerCount]);
   }
   // The absolute form is for proxies; here it could smuggle in another host.
   if (!url.startsWith("/")) {
-    throw new Refusal(400, "invalid-request", "The request target must be a path.", { code: "bad_target" });
+    throw new Refusal(400, "bad_target");
   }
 }
 
@@ -95,8 +97,6 @@ function checkContent({ method = "", headers }: IncomingMessage): void {
   if (method !== "POST") return;
   const type = headers["content-type"] ?? "";
   if (!/^application\/json *(?:;[^,]*)?$/i.test(type) || !/^(?:identity)?$/i.test(headers["content-encoding"] ?? "")) {
-    throw new Refusal(415, "invalid-request", "The body must be plain JSON, sent as application/json.", {
-      code: "unsupported_media_type",
-    });
+    throw new Refusal(415, "unsupported_media_type");
   }
 }

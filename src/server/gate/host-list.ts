@@ -34,13 +34,12 @@ export function checkHost(request: RawHeaders, { exact, withAnyPort }: HostList)
   const hosts = valuesOf(request, "host").filter((given) => given !== authority[0]);
   const [host, ...others] = [...authority, ...hosts];
   if (host === undefined || others.length > 0 || !WELL_FORMED.test(host)) {
-    throw new Refusal(400, "invalid-request", "The request needs one well-formed Host header.", { code: "bad_host" });
+    throw new Refusal(400, "bad_host");
   }
   const given = host.toLowerCase();
   const name = given.replace(PORT, "");
   if (exact.has(given) || withAnyPort.has(name)) return;
-  throw new Refusal(421, "invalid-request", `The host ${given} is not allowed.`, {
-    code: "unknown_host",
+  throw new Refusal(421, "unknown_host", [given], {
     hint: exact.has(name)
       ? `Use the port that the gateway listens on. If another port is mapped to it, add ${name} to the setting \`hosts\`, which accepts any port.`
       : `Use 127.0.0.1 or localhost with the right port, or add ${name} to the setting \`hosts\`, which accepts any port.`,

@@ -82,9 +82,4 @@ export class Newcomers {
 }
 
 const tooMany = (): Refusal =>
-  new Refusal(429, "rate-limited", "Too many requests with unverified Cursor tokens are running.", {
-    code: "too_many_unverified",
-    hint: "Try again in a moment. This limit does not apply to keys of the gateway, nor to tokens that Cursor has accepted once.",
-    retryAfterMs: 1000,
-    headers: { "retry-after": "1" },
-  });
+  new Refusal(429, "too_many_unverified", [], { retryAfterMs: 1000, headers: { "retry-after": "1" } });

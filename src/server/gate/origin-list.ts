@@ -27,8 +27,7 @@ export function checkOrigin(
   if (isKnown) return;
   const site = request.headers["sec-fetch-site"] ?? "none";
   if (given.length === 0 && (site === "none" || site === "same-origin")) return;
-  throw new Refusal(403, "forbidden", "Web pages from this origin are not allowed to send requests.", {
-    code: "foreign_origin",
+  throw new Refusal(403, "foreign_origin", [], {
     hint: isConfigurable
       ? "If this is your own page or program, add its origin to the setting `origins`. Its requests still need the key."
       : null,

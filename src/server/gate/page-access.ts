@@ -22,7 +22,7 @@ export function checkPage(request: IncomingMessage, page: PageAccess): void {
   checkPeer(request);
   // A preflight cannot carry the header.
   if (request.method === "OPTIONS" || valuesOf(request, header).length > 0 || needsNoKey(request, page)) return;
-  throw new Refusal(403, "forbidden", `The header ${header} is missing.`, { code: "missing_header" });
+  throw new Refusal(403, "missing_header", [header]);
 }
 
 /**
@@ -42,7 +42,7 @@ export function allowReading(request: IncomingMessage, response: ServerResponse,
 
 export function answerPreflight(request: IncomingMessage, response: ServerResponse, page: PageAccess): void {
   if (request.headers.origin !== page.origin) {
-    throw new Refusal(403, "forbidden", "Only pages of the editor may use this.", { code: "foreign_origin" });
+    throw new Refusal(403, "foreign_origin", "Only pages of the editor may use this.");
   }
   const asksForNetwork = request.headers["access-control-request-private-network"] === "true";
   response.writeHead(204, {

@@ -14,9 +14,7 @@ export function checkPeer({ socket }: IncomingMessage, read: (path: string) => s
   const { remoteAddress = "", remotePort = 0, localAddress = "", localPort = 0 } = socket;
   const uid = ownerOf(endpoint(remoteAddress, remotePort), endpoint(localAddress, localPort), read);
   if (uid === process.getuid?.()) return;
-  throw new Refusal(403, "forbidden", "Only programs of the user who runs Excursor may connect here.", {
-    code: "other_user",
-  });
+  throw new Refusal(403, "other_user");
 }
 
 /** Returns the uid of a socket. Row format: `sl local remote state queues timer retransmits uid …`. */

@@ -11,17 +11,11 @@ const MIN_DIFFERENT = 10;
 export function checkBind(host: string, key: Secret): void {
   if (isLoopback(host)) return;
   if (host === "localhost") {
-    throw new ExcursorError("config", "host: expected an address, found a name.", {
-      code: "host_not_address",
-      hint: "Use 127.0.0.1 or ::1.",
-    });
+    throw new ExcursorError("host_not_address");
   }
   const text = key.reveal();
   if (text.length >= MIN_LENGTH && new Set(text).size >= MIN_DIFFERENT && !PLACEHOLDER.test(text)) return;
-  throw new ExcursorError("config", `The key is too weak to listen on ${host}, where others can reach it.`, {
-    code: "weak_key",
-    hint: "Remove the setting `key` to get a random key, or listen on 127.0.0.1.",
-  });
+  throw new ExcursorError("weak_key", [host]);
 }
 
 const PLACEHOLDER = /change.?me|placeholder|example|password|your[-_ ]?(?:api|key|secret)|sk-test|xxxx|1234567890/i;

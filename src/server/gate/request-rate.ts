@@ -52,9 +52,7 @@ export class RequestRate {
 }
 
 const refusal = (perMinute: number, waitMs: number): Refusal =>
-  new Refusal(429, "rate-limited", `This key has reached its limit of ${perMinute} requests per minute.`, {
-    code: "requests_per_minute",
-    hint: "Wait, or ask the owner of the gateway for a higher limit.",
+  new Refusal(429, "requests_per_minute", [perMinute], {
     retryAfterMs: waitMs,
     headers: { "retry-after": String(Math.ceil(waitMs / 1000)) },
   });

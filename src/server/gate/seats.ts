@@ -71,9 +71,7 @@ export class Seats {
   }
 
   #refusal(limit: number): Refusal {
-    return new Refusal(429, "rate-limited", `This key has reached its limit of ${limit} concurrent ${this.#what}.`, {
-      code: "too_many_concurrent",
-      hint: "Wait until one of them has finished, or raise the limit in the settings.",
+    return new Refusal(429, "too_many_concurrent", [limit, this.#what], {
       retryAfterMs: 1000,
       headers: { "retry-after": "1" },
     });

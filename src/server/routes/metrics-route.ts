@@ -27,7 +27,4 @@ export const metricsRoute = (face: FaceModule, { page, isOpen }: MetricsRouteOpt
 });
 
 const notForThisKey = (): ExcursorError =>
-  new ExcursorError("forbidden", `${METRICS_PATH} is for the gateway's own key.`, {
-    code: "owner_only",
-    hint: "Use the key that `excursor key` prints.",
-  });
+  new ExcursorError("owner_only", `${METRICS_PATH} is for the gateway's own key.`);

@@ -50,7 +50,7 @@ export const passRoute = (module: FaceModule, { path, api }: PassRoute, service:
 
 function readBody(body: unknown): JsonObject {
   if (isJsonObject(body)) return body;
-  throw new ExcursorError("invalid-request", "The body must be a JSON object.", { code: "invalid_json" });
+  throw new ExcursorError("invalid_json");
 }
 
 function readModel({ model }: JsonObject): string {

@@ -74,10 +74,7 @@ export const answersRoute = (questions: Questions, face: FaceModule, limits: Lim
     const { principal } = exchange;
     const { id, ...given } = readAnswer(await readJson(exchange, limits));
     if (!principal || !(await questions.answer(principal, id, given))) {
-      throw new ExcursorError("not-found", "id: the question does not exist or has been closed.", {
-        code: "unknown_question",
-        field: "id",
-      });
+      throw new ExcursorError("unknown_question", [], { field: "id" });
     }
     exchange.reply(200, { status: "ok" });
   },

@@ -240,11 +240,9 @@ async function answerStream(
 
 /** Returns the last piece of a failed stream. Redacts before rendering, since bytes cannot be redacted afterwards. */
 function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }: Exchange): string | Uint8Array {
-  const { kind, message, code, field, hint, hasOwnHint, retryable, retryAfterMs } = error;
-  const shown = new ExcursorError(kind, redact(message), {
-    code,
-    retryable,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  const { message, field, hint, hasOwnHint } = error;
+  const shown = error.with({
+    message: redact(message),
     ...(field !== undefined && { field: redact(field) }),
     ...(hasOwnHint && hint !== undefined && { hint: redact(hint) }),
   });
@@ -336,8 +334,7 @@ function observe(
       ...(trimmed !== undefined && { "x-excursor-trimmed": trimmed }),
     }),
     checkEnd() {
-      if (!isDone)
-        throw new ExcursorError("upstream-protocol", "The answer ended early.", { code: "answer_broke_off" });
+      if (!isDone) throw new ExcursorError("answer_broke_off");
     },
   };
 }

@@ -137,8 +137,4 @@ export class SocketConnection {
   }
 }
 
-const oneAtATime = (): ExcursorError =>
-  new ExcursorError("invalid-request", "This connection is still answering the previous message.", {
-    code: "response_in_progress",
-    hint: "Wait for the end of that answer, or open another connection.",
-  });
+const oneAtATime = (): ExcursorError => new ExcursorError("response_in_progress");

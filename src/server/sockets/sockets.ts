@@ -77,11 +77,6 @@ function upgrade(exchange: GatewayExchange, maxPayload: number): WebSocket {
 
 /** The answer where there is no WebSocket. Only with 426 do clients fall back to HTTP without a delay. */
 export const upgradeRequired = (): Refusal =>
-  new Refusal(426, "invalid-request", "GET on this path opens a WebSocket.", {
-    code: "upgrade_required",
-    hint: "Use POST. If this is a client with WebSockets, check the gateway's setting `websocket`.",
-    headers: { upgrade: "websocket", connection: "Upgrade" },
-  });
+  new Refusal(426, "upgrade_required", [], { headers: { upgrade: "websocket", connection: "Upgrade" } });
 
-const badHandshake = (problem: string): Refusal =>
-  new Refusal(400, "invalid-request", `The WebSocket handshake is invalid: ${problem}.`, { code: "bad_handshake" });
+const badHandshake = (problem: string): Refusal => new Refusal(400, "bad_handshake", [problem]);

@@ -378,10 +378,7 @@ export class UsageLimits {
     if (input !== undefined && output !== undefined) {
       return { input: input / RATE_TOKENS, output: output / RATE_TOKENS };
     }
-    throw new ExcursorError("forbidden", `This key has a limit in dollars, and the model ${model} has no price.`, {
-      code: "no_price",
-      hint: "Add the model to the setting `prices`, or use a model that has a price.",
-    });
+    throw new ExcursorError("no_price", [model]);
   }
 }
 
@@ -392,11 +389,7 @@ interface Rates {
 }
 
 const underWayHolds = (limit: Limit): ExcursorError =>
-  new ExcursorError(
-    "rate-limited",
-    `This key may use ${describeLimit(limit)}, and its requests under way may need the rest.`,
-    { code: "limit_reserved", hint: "Wait until one of them has ended.", retryAfterMs: UNDER_WAY_MS },
-  );
+  new ExcursorError("limit_reserved", [describeLimit(limit)], { retryAfterMs: UNDER_WAY_MS });
 
 const isOfUsage = (limit: Limit): limit is UsageLimit => limit.unit !== "requests";
 

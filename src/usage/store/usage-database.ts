@@ -95,10 +95,7 @@ export async function openUsageForReading(path: string): Promise<DatabaseSync | 
   } catch (error) {
     throw unusable(error);
   }
-  throw new ExcursorError("config", "The usage record is of another version of Excursor.", {
-    code: "usage_other_version",
-    hint: "Read it with that version. When this one starts as a gateway, it renames usage.db in the home folder and begins a new one.",
-  });
+  throw new ExcursorError("usage_other_version");
 }
 
 function prepared(connection: DatabaseSync): DatabaseSync {
@@ -118,9 +115,5 @@ function prepared(connection: DatabaseSync): DatabaseSync {
 function unusable(cause: unknown): ExcursorError {
   if (cause instanceof ExcursorError) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new ExcursorError("io", `The usage record cannot be opened: ${reason}.`, {
-    code: "usage_unusable",
-    hint: "Check the file usage.db in the home folder, its permissions and the space on the disk.",
-    cause,
-  });
+  return new ExcursorError("usage_unusable", [reason], { cause });
 }

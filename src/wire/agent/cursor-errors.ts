@@ -1,4 +1,4 @@
-import type { ErrorKind } from "../../core/errors.ts";
+import type { ErrorName } from "../../core/errors.ts";
 import type { ErrorDetails_Error } from "../../gen/aiserver/v1/error_pb.ts";
 
 /**
@@ -6,10 +6,8 @@ import type { ErrorDetails_Error } from "../../gen/aiserver/v1/error_pb.ts";
  * `aiserver.v1.ErrorDetails.Error`, {@link CONNECT_CODES} for those with only a Connect code.
  */
 export interface Meaning {
-  readonly kind: ErrorKind;
-  /** If more specific than the kind's own. */
-  readonly code?: string;
-  /** If different from the kind's default. Overrides what the backend says about this failure. */
+  readonly error: ErrorName;
+  /** If different from the default. Overrides what the backend says about this failure. */
   readonly retryable?: boolean;
   readonly hint?: string;
 }
@@ -24,31 +22,31 @@ const SHORTEN = "Shorten the conversation, or start a new one.";
 const PLAN = "Check your plan and limits in the Cursor dashboard.";
 const GITHUB = "Check the GitHub connection in the Cursor dashboard.";
 
-const loggedOut: Meaning = { kind: "unauthenticated", hint: LOG_IN };
-const rateLimited: Meaning = { kind: "rate-limited" };
-const badRequest: Meaning = { kind: "invalid-request" };
-const forbidden: Meaning = { kind: "forbidden" };
-const notFound: Meaning = { kind: "not-found" };
-const usedUp: Meaning = { kind: "quota-exhausted", hint: PLAN };
-const toPay: Meaning = { kind: "payment-required", hint: PLAN };
-const tooLong: Meaning = { kind: "context-overflow", hint: SHORTEN };
-const noSuchModel: Meaning = { kind: "model-not-found", hint: OTHER_MODEL };
-const failed: Meaning = { kind: "upstream-failed" };
-const github: Meaning = { kind: "invalid-request", hint: GITHUB };
+const loggedOut: Meaning = { error: "unauthenticated", hint: LOG_IN };
+const rateLimited: Meaning = { error: "rate-limited" };
+const badRequest: Meaning = { error: "invalid-request" };
+const forbidden: Meaning = { error: "forbidden" };
+const notFound: Meaning = { error: "not-found" };
+const usedUp: Meaning = { error: "quota-exhausted", hint: PLAN };
+const toPay: Meaning = { error: "payment-required", hint: PLAN };
+const tooLong: Meaning = { error: "context-overflow", hint: SHORTEN };
+const noSuchModel: Meaning = { error: "model-not-found", hint: OTHER_MODEL };
+const failed: Meaning = { error: "upstream-failed" };
+const github: Meaning = { error: "invalid-request", hint: GITHUB };
 
 /** An old client version. The backend reports it in more than one way. */
-export const OUTDATED: Meaning = { kind: "outdated-client", hint: NEW_VERSION };
+export const OUTDATED: Meaning = { error: "outdated-client", hint: NEW_VERSION };
 
 /** A refusal that the backend also uses for an old client version. */
 export const MAYBE_OUTDATED: Meaning = {
-  kind: "forbidden",
+  error: "forbidden",
   hint: "Check what your account and its plan allow. Cursor also rejects an outdated client in this way: set a newer clientVersion.",
 };
 
 /** `byCode`: the name does not tell the cause; the Connect code does. */
 export const CURSOR_ERRORS: Readonly<Record<CursorErrorName, Meaning | "byCode">> = {
   UNSPECIFIED: "byCode",
-  BAD_API_KEY: { kind: "unauthenticated", hint: OWN_KEY },
+  BAD_API_KEY: { error: "unauthenticated", hint: OWN_KEY },
   NOT_LOGGED_IN: loggedOut,
   INVALID_AUTH_ID: loggedOut,
   NOT_HIGH_ENOUGH_PERMISSIONS: forbidden,
@@ -59,30 +57,30 @@ export const CURSOR_ERRORS: Readonly<Record<CursorErrorName, Meaning | "byCode">
   FREE_USER_USAGE_LIMIT: usedUp,
   PRO_USER_USAGE_LIMIT: usedUp,
   AUTH_TOKEN_NOT_FOUND: loggedOut,
-  AUTH_TOKEN_EXPIRED: { kind: "unauthenticated", code: "token_expired", hint: LOG_IN },
+  AUTH_TOKEN_EXPIRED: { error: "token_expired" },
   OPENAI: failed,
   OPENAI_RATE_LIMIT_EXCEEDED: rateLimited,
   OPENAI_ACCOUNT_LIMIT_EXCEEDED: rateLimited,
   AGENT_REQUIRES_LOGIN: loggedOut,
   MAX_TOKENS: tooLong,
-  USER_ABORTED_REQUEST: { kind: "canceled" },
+  USER_ABORTED_REQUEST: { error: "canceled" },
   GENERIC_RATE_LIMIT_EXCEEDED: rateLimited,
-  PRO_USER_ONLY: { kind: "forbidden", code: "plan_required", hint: PLAN },
-  TIMEOUT: { kind: "timeout" },
-  GPT_4_VISION_PREVIEW_RATE_LIMIT: { kind: "rate-limited", retryable: false },
+  PRO_USER_ONLY: { error: "plan_required" },
+  TIMEOUT: { error: "timeout" },
+  GPT_4_VISION_PREVIEW_RATE_LIMIT: { error: "rate-limited", retryable: false },
   CUSTOM_MESSAGE: "byCode",
   OUTDATED_CLIENT: OUTDATED,
-  CLAUDE_IMAGE_TOO_LARGE: { kind: "invalid-request", code: "image_too_large", hint: "Send a smaller image." },
+  CLAUDE_IMAGE_TOO_LARGE: { error: "image_too_large" },
   FILE_NOT_FOUND: notFound,
   API_KEY_RATE_LIMIT: rateLimited,
-  DEBOUNCED: { kind: "canceled", code: "debounced" },
+  DEBOUNCED: { error: "debounced" },
   BAD_REQUEST: badRequest,
   REPOSITORY_SERVICE_REPOSITORY_IS_NOT_INITIALIZED: badRequest,
   UNAUTHORIZED: loggedOut,
   NOT_FOUND: notFound,
-  DEPRECATED: { kind: "deprecated", hint: NEW_VERSION },
-  RESOURCE_EXHAUSTED: { kind: "rate-limited", code: "capacity" },
-  BAD_USER_API_KEY: { kind: "unauthenticated", hint: "Check your Cursor API key." },
+  DEPRECATED: { error: "deprecated", hint: NEW_VERSION },
+  RESOURCE_EXHAUSTED: { error: "capacity" },
+  BAD_USER_API_KEY: { error: "unauthenticated", hint: "Check your Cursor API key." },
   CONVERSATION_TOO_LONG: tooLong,
   USAGE_PRICING_REQUIRED: toPay,
   USAGE_PRICING_REQUIRED_CHANGEABLE: toPay,
@@ -93,19 +91,19 @@ export const CURSOR_ERRORS: Readonly<Record<CursorErrorName, Meaning | "byCode">
   RATE_LIMITED: rateLimited,
   RATE_LIMITED_CHANGEABLE: rateLimited,
   CUSTOM: "byCode",
-  HOOKS_BLOCKED: { kind: "forbidden", code: "hooks_blocked" },
-  SUSPICIOUS_USAGE_BLOCKED: { kind: "forbidden", code: "suspicious_usage_blocked" },
-  EXTENSION_HOST_TIMEOUT: { kind: "timeout" },
+  HOOKS_BLOCKED: { error: "hooks_blocked" },
+  SUSPICIOUS_USAGE_BLOCKED: { error: "suspicious_usage_blocked" },
+  EXTENSION_HOST_TIMEOUT: { error: "timeout" },
   NETWORK_ERROR: failed,
   PROVIDER_ERROR: failed,
-  MODEL_BLOCKED: { kind: "forbidden", code: "model_blocked", hint: OTHER_MODEL },
-  INTERNAL: { kind: "internal", code: "upstream_internal", retryable: true },
-  MAX_MODE_REQUIRED: { kind: "invalid-request", code: "max_mode_required", hint: "This needs max mode." },
+  MODEL_BLOCKED: { error: "model_blocked" },
+  INTERNAL: { error: "upstream_internal", retryable: true },
+  MAX_MODE_REQUIRED: { error: "max_mode_required" },
   MODEL_NO_LONGER_SUPPORTED: noSuchModel,
   PRICING_WARNING: "byCode",
   SLOW_POOL: "byCode",
-  UNSUPPORTED_REGION: { kind: "forbidden", code: "unsupported_region" },
-  ACCOUNT_CLOSED: { kind: "forbidden", code: "account_closed" },
+  UNSUPPORTED_REGION: { error: "unsupported_region" },
+  ACCOUNT_CLOSED: { error: "account_closed" },
 };
 
 /** Values of `x-cursor-inference-request-error-type` that a retry cannot fix. Most are names of that table. */
@@ -114,7 +112,7 @@ export const FINAL_ERROR_TYPES: Readonly<Record<string, Meaning>> = Object.fromE
     IMAGE_TOO_LARGE: CURSOR_ERRORS.CLAUDE_IMAGE_TOO_LARGE,
     MAX_TOKENS: CURSOR_ERRORS.MAX_TOKENS,
     CONVERSATION_TOO_LONG: CURSOR_ERRORS.CONVERSATION_TOO_LONG,
-    CONTENT_POLICY: { kind: "invalid-request", code: "content_policy" } satisfies Meaning,
+    CONTENT_POLICY: { error: "content_policy" } satisfies Meaning,
     DEPRECATED: CURSOR_ERRORS.DEPRECATED,
     MAX_MODE_REQUIRED: CURSOR_ERRORS.MAX_MODE_REQUIRED,
     MODEL_NO_LONGER_SUPPORTED: CURSOR_ERRORS.MODEL_NO_LONGER_SUPPORTED,
@@ -125,22 +123,22 @@ export const FINAL_ERROR_TYPES: Readonly<Record<string, Meaning>> = Object.fromE
 
 /** The meaning of Connect's codes. None becomes HTTP 409, which clients would retry. */
 export const CONNECT_CODES = {
-  canceled: { kind: "canceled" },
-  unknown: { kind: "upstream-failed" },
-  invalid_argument: { kind: "invalid-request" },
-  deadline_exceeded: { kind: "timeout" },
-  not_found: { kind: "not-found" },
-  already_exists: { kind: "invalid-request" },
-  permission_denied: { kind: "forbidden" },
-  resource_exhausted: { kind: "rate-limited" },
-  failed_precondition: { kind: "invalid-request" },
-  aborted: { kind: "upstream-unavailable" },
-  out_of_range: { kind: "invalid-request" },
-  unimplemented: { kind: "unsupported" },
-  internal: { kind: "upstream-failed" },
-  unavailable: { kind: "upstream-unavailable" },
-  data_loss: { kind: "upstream-failed", retryable: false },
-  unauthenticated: { kind: "unauthenticated", hint: LOG_IN },
+  canceled: { error: "canceled" },
+  unknown: { error: "upstream-failed" },
+  invalid_argument: { error: "invalid-request" },
+  deadline_exceeded: { error: "timeout" },
+  not_found: { error: "not-found" },
+  already_exists: { error: "invalid-request" },
+  permission_denied: { error: "forbidden" },
+  resource_exhausted: { error: "rate-limited" },
+  failed_precondition: { error: "invalid-request" },
+  aborted: { error: "upstream-unavailable" },
+  out_of_range: { error: "invalid-request" },
+  unimplemented: { error: "unsupported" },
+  internal: { error: "upstream-failed" },
+  unavailable: { error: "upstream-unavailable" },
+  data_loss: { error: "upstream-failed", retryable: false },
+  unauthenticated: { error: "unauthenticated", hint: LOG_IN },
 } as const satisfies Record<string, Meaning>;
 
 export type ConnectCode = keyof typeof CONNECT_CODES;

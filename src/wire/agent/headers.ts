@@ -64,8 +64,7 @@ export function callHeaders(kind: CallKind, caller: Caller): Readonly<Record<str
 /** Node rejects such a header too, but its message contains the value, which may be the token. */
 function visible(name: string, value: string): string {
   if (/^[\x20-\x7e]+$/.test(value)) return value;
-  throw new ExcursorError("config", `The value for the header ${name} contains characters that headers do not allow.`, {
-    code: "invalid_header",
+  throw new ExcursorError("invalid_header", [name], {
     hint: name === "authorization" ? "Copy the token again, without line breaks." : "Use printable ASCII only.",
     context: { header: name },
   });

@@ -41,7 +41,6 @@ export function fromConnectError(value: unknown, { metadata, fallback, context }
   const retryable = meaning.retryable ?? details?.isRetryable;
   const retryAfterMs = parseRetryAfter(metadata["retry-after"]?.[0]);
   const facts: ErrorDetails = {
-    ...(meaning.code !== undefined && { code: meaning.code }),
     ...(meaning.hint !== undefined && { hint: meaning.hint }),
     ...(retryable !== undefined && { retryable }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -52,7 +51,7 @@ export function fromConnectError(value: unknown, { metadata, fallback, context }
       ...(errorType !== undefined && { errorType: errorType.slice(0, 80) }),
     },
   };
-  return new ExcursorError(meaning.kind, wording(message, details, code), facts);
+  return new ExcursorError(meaning.error, wording(message, details, code), facts);
 }
 
 /** Returns the meaning from the most specific source. */

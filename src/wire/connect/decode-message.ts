@@ -24,11 +24,7 @@ function isUtf8Error(error: unknown): boolean {
 }
 
 function invalidMessage(schema: DescMessage, cause: unknown): ExcursorError {
-  return new ExcursorError("upstream-protocol", "A message of the backend cannot be decoded.", {
-    code: "message_invalid",
-    context: { message: schema.typeName },
-    cause,
-  });
+  return new ExcursorError("message_invalid", [], { context: { message: schema.typeName }, cause });
 }
 
 const MAX_DEPTH = 100;

@@ -44,8 +44,5 @@ function parseMetadata(value: unknown): Metadata {
 }
 
 function invalidEnd(cause?: unknown): ExcursorError {
-  return new ExcursorError("upstream-protocol", "The end of the stream cannot be read.", {
-    code: "end_invalid",
-    cause,
-  });
+  return new ExcursorError("end_invalid", [], { cause });
 }

@@ -91,10 +91,7 @@ export class FrameDecoder {
   /** Ends the stream. Throws if a frame is unfinished. */
   finish(): void {
     if (this.#size === 0) return;
-    throw new ExcursorError("upstream-unavailable", "The stream ended in the middle of a message.", {
-      code: "stream_truncated",
-      context: { heldBytes: this.#size },
-    });
+    throw new ExcursorError("stream_truncated", [], { context: { heldBytes: this.#size } });
   }
 
   /** Checks the header at `start`, and returns where its frame ends. */
@@ -104,15 +101,11 @@ export class FrameDecoder {
     const low = ((bytes[start + 3] ?? 0) << 8) | (bytes[start + 4] ?? 0);
     const length = high * 0x10000 + low;
     if ((flags & ~KNOWN_FLAGS) !== 0) {
-      throw new ExcursorError("upstream-protocol", "A message of the stream has unknown flags.", {
-        code: "frame_flags",
-        context: { flags },
-      });
+      throw new ExcursorError("frame_flags", [], { context: { flags } });
     }
     const limit = flags & FLAG_END ? this.#maxEndBytes : this.#maxFrameBytes;
     if (length > limit) {
-      throw new ExcursorError("upstream-protocol", "A message of the stream is larger than allowed.", {
-        code: "frame_too_large",
+      throw new ExcursorError("frame_too_large", "A message of the stream is larger than allowed.", {
         hint: OVERSIZED,
         context: { flags, length, limit },
       });

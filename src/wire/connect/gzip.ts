@@ -28,23 +28,12 @@ export function gunzip(payload: Uint8Array, maxBytes: number): Promise<Buffer> {
 }
 
 export function encodingError(encoding: string): ExcursorError {
-  return new ExcursorError("upstream-protocol", "The backend used a compression that was not offered.", {
-    code: "unknown_encoding",
-    context: { encoding: encoding.slice(0, 40) },
-  });
+  return new ExcursorError("unknown_encoding", [], { context: { encoding: encoding.slice(0, 40) } });
 }
 
 function inflateError(cause: unknown, limit: number): ExcursorError {
   if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-    return new ExcursorError("upstream-protocol", "A compressed message is larger than allowed.", {
-      code: "inflate_too_large",
-      hint: OVERSIZED,
-      context: { limit },
-      cause,
-    });
+    return new ExcursorError("inflate_too_large", [], { hint: OVERSIZED, context: { limit }, cause });
   }
-  return new ExcursorError("upstream-protocol", "A compressed message cannot be decompressed.", {
-    code: "gzip_invalid",
-    cause,
-  });
+  return new ExcursorError("gzip_invalid", [], { cause });
 }

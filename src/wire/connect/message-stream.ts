@@ -63,9 +63,7 @@ export class MessageStream {
 
   /** Called when the source has no more bytes. Without an end frame that is an error. */
   finish(): void {
-    let failure = new ExcursorError("upstream-unavailable", "The stream ended early.", {
-      code: "stream_truncated",
-    });
+    let failure = new ExcursorError("stream_truncated", "The stream ended early.");
     try {
       this.#decoder.finish();
     } catch (error) {

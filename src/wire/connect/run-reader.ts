@@ -43,7 +43,7 @@ export class RunReader implements HttpHandler, MessageSink {
     this.#options = options;
     this.exchange = options.transport.open(options.request, this);
     this.#timer = this.#after(options.limits.headersTimeoutMs, () =>
-      this.fail(timedOut("headers_timeout", "The backend did not answer in time."), true),
+      this.fail(new ExcursorError("headers_timeout"), true),
     );
   }
 
@@ -170,7 +170,7 @@ export class RunReader implements HttpHandler, MessageSink {
 
   #startIdleTimer(): void {
     this.#timer = this.#after(this.#options.limits.idleTimeoutMs, () =>
-      this.close(timedOut("idle_timeout", "The backend was silent for too long.")),
+      this.close(new ExcursorError("idle_timeout", "The backend was silent for too long.")),
     );
   }
 
@@ -178,8 +178,4 @@ export class RunReader implements HttpHandler, MessageSink {
   #after(delayMs: number, act: () => void): NodeJS.Timeout {
     return setTimeout(act, delayMs).unref();
   }
-}
-
-function timedOut(code: string, message: string): ExcursorError {
-  return new ExcursorError("timeout", message, { code });
 }

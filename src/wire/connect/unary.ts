@@ -100,9 +100,6 @@ function parseJson<T>(bytes: Buffer, parse: (text: string) => T): T {
   try {
     return parse(bytes.toString("utf8"));
   } catch (cause) {
-    throw new ExcursorError("upstream-protocol", "The backend's answer is not the expected JSON.", {
-      code: "json_invalid",
-      cause,
-    });
+    throw new ExcursorError("json_invalid", [], { cause });
   }
 }

@@ -74,18 +74,16 @@ function exchange(options: HttpCallOptions): Promise<HttpResponse> {
 }
 
 function timedOut(): ExcursorError {
-  return new ExcursorError("timeout", "The backend did not answer in time.", { code: "call_timeout" });
+  return new ExcursorError("call_timeout");
 }
 
 function tooLarge(limit: number): ExcursorError {
-  return new ExcursorError("upstream-protocol", "The backend's answer is larger than allowed.", {
-    code: "body_too_large",
+  return new ExcursorError("body_too_large", "The backend's answer is larger than allowed.", {
+    kind: "upstream-protocol",
     context: { limit },
   });
 }
 
 function noAnswer(): ExcursorError {
-  return new ExcursorError("upstream-unavailable", "The backend closed the request without an answer.", {
-    code: "no_answer",
-  });
+  return new ExcursorError("no_answer");
 }

@@ -6,45 +6,33 @@ import type { ResponseHead } from "./http.ts";
 /** The meaning of responses with a status other than 200. */
 
 const BY_STATUS: Readonly<Record<number, Meaning>> = {
-  400: { kind: "invalid-request" },
+  400: { error: "invalid-request" },
   401: CONNECT_CODES.unauthenticated,
-  402: { kind: "payment-required" },
-  403: { kind: "forbidden" },
-  404: { kind: "not-found", hint: "Check the upstream address. Another service may be running there." },
-  408: { kind: "timeout" },
-  409: { kind: "invalid-request" },
-  410: { kind: "deprecated" },
-  413: { kind: "too-large" },
+  402: { error: "payment-required" },
+  403: { error: "forbidden" },
+  404: { error: "not-found", hint: "Check the upstream address. Another service may be running there." },
+  408: { error: "timeout" },
+  409: { error: "invalid-request" },
+  410: { error: "deprecated" },
+  413: { error: "too-large" },
   415: {
-    kind: "upstream-protocol",
-    code: "media_type_refused",
-    hint: "The backend uses another protocol than this client. Update Excursor, or check the upstream address.",
+    error: "media_type_refused",
   },
   426: OUTDATED,
-  429: { kind: "rate-limited" },
-  431: { kind: "too-large", code: "headers_refused" },
-  464: {
-    kind: "upstream-protocol",
-    code: "http2_required",
-    hint: "This host only accepts agent runs over HTTP/2. Use HTTP/2, or RunSSE with BidiAppend on another host.",
-  },
-  499: { kind: "canceled" },
-  501: { kind: "unsupported" },
-  503: { kind: "upstream-unavailable" },
-  504: { kind: "timeout" },
+  429: { error: "rate-limited" },
+  431: { error: "headers_refused" },
+  464: { error: "http2_required" },
+  499: { error: "canceled" },
+  501: { error: "unsupported" },
+  503: { error: "upstream-unavailable" },
+  504: { error: "timeout" },
 };
 
 function byStatus(status: number): Meaning {
   const known = BY_STATUS[status];
   if (known) return known;
-  if (status >= 300 && status < 400) {
-    return {
-      kind: "upstream-protocol",
-      code: "redirected",
-      hint: "Redirects are not followed, because they would send the token to another host. Check the upstream address.",
-    };
-  }
-  return status >= 500 ? { kind: "upstream-failed" } : { kind: "upstream-protocol", code: "unexpected_status" };
+  if (status >= 300 && status < 400) return { error: "redirected" };
+  return status >= 500 ? { error: "upstream-failed" } : { error: "unexpected_status" };
 }
 
 /** Converts a response with a status other than 200. A Connect error in the body takes precedence over the status. */
@@ -63,11 +51,7 @@ export function fromFailedResponse({ status, headers }: ResponseHead, body: Uint
 /** Returns the error for a 200 of an unexpected type: a proxy's page, another service, a wrong path. */
 export function wrongContentType({ status, headers }: ResponseHead): ExcursorError {
   const contentType = mediaType(headers["content-type"]) || "nothing";
-  return new ExcursorError("upstream-protocol", `The backend answered with ${contentType} instead of its protocol.`, {
-    code: "unexpected_content_type",
-    hint: "Check the upstream address, and whether there is a proxy in between.",
-    context: { status, contentType },
-  });
+  return new ExcursorError("unexpected_content_type", [contentType], { context: { status, contentType } });
 }
 
 export function mediaType(contentType: string | undefined): string {

@@ -89,8 +89,5 @@ export function plainHeaders(headers: NodeJS.Dict<string | string[] | number>): 
 export function parseOrigin(origin: string): URL {
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
-  throw new ExcursorError("config", "The upstream address is not an http or https URL.", {
-    code: "invalid_origin",
-    hint: "Write it as https://host or https://host:port.",
-  });
+  throw new ExcursorError("invalid_origin");
 }

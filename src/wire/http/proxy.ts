@@ -46,10 +46,7 @@ export function proxySecrets(environment: Environment): readonly string[] {
 function readProxy(value: string): HttpProxy {
   const url = parse(value);
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw new ExcursorError("config", "HTTPS_PROXY is not an http or https URL.", {
-      code: "invalid_proxy",
-      hint: "Write it as http://host:port, or remove it from the environment.",
-    });
+    throw new ExcursorError("invalid_proxy");
   }
   const hasCredentials = url.username + url.password !== "";
   const authorization = `Basic ${Buffer.from(credentialsOf(url)).toString("base64")}`;

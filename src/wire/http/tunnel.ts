@@ -83,27 +83,10 @@ function connectTo({ protocol, hostname, port }: URL): Socket {
 const HINT = "Check HTTPS_PROXY, and whether this host should be in NO_PROXY.";
 
 const throughProxy = (error: ExcursorError): ExcursorError =>
-  new ExcursorError(error.kind, `The proxy ${error.message}`, {
-    code: error.code,
-    hint: HINT,
-    retryable: error.retryable,
-    context: error.context,
-    cause: error,
-  });
+  error.with({ message: `The proxy ${error.message}`, hint: HINT });
 
 const refused = ({ origin }: HttpProxy, host: string, answer: string): ExcursorError =>
-  new ExcursorError(
-    "upstream-unavailable",
-    `The proxy ${new URL(origin).host} refused a tunnel to ${host} (${answer}).`,
-    {
-      code: "proxy_refused",
-      hint: HINT,
-    },
-  );
+  new ExcursorError("proxy_refused", [new URL(origin).host, host, answer], { hint: HINT });
 
 const wrongCredentials = ({ origin }: HttpProxy): ExcursorError =>
-  new ExcursorError("upstream-unavailable", `The proxy ${new URL(origin).host} rejected the credentials.`, {
-    code: "proxy_credentials",
-    hint: "Set the user and the password in HTTPS_PROXY: http://user:password@host:port.",
-    retryable: false,
-  });
+  new ExcursorError("proxy_credentials", [new URL(origin).host], { retryable: false });

@@ -118,8 +118,7 @@ export class SseCall implements HttpHandler {
   }
 
   #startTimer(delayMs: number): NodeJS.Timeout {
-    const onSilence = () =>
-      this.#close(new ExcursorError("timeout", "The upstream was silent for too long.", { code: "idle_timeout" }));
+    const onSilence = () => this.#close(new ExcursorError("idle_timeout"));
     return setTimeout(onSilence, delayMs).unref();
   }
 }

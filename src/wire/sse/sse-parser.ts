@@ -26,8 +26,4 @@ export function createSseParser({ maxLength, onEvent, onComment }: SseParserOpti
   return (chunk) => parser.feed(decoder.decode(chunk, { stream: true }));
 }
 
-const tooLarge = (limit: number): ExcursorError =>
-  new ExcursorError("upstream-protocol", "The upstream sent an event that is larger than allowed.", {
-    code: "frame_too_large",
-    context: { limit },
-  });
+const tooLarge = (limit: number): ExcursorError => new ExcursorError("frame_too_large", [], { context: { limit } });

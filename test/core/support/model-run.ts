@@ -91,6 +91,6 @@ export class ModelRun implements Run {
   async #live(place: string): Promise<void> {
     await this.#tick(`${this.task} ${place}`);
     if (this.#death === place) this.isOver = true;
-    if (this.isOver) throw new ExcursorError("upstream-unavailable", "It died.", { code: "connection_reset" });
+    if (this.isOver) throw new ExcursorError("connection_reset", "It died.");
   }
 }

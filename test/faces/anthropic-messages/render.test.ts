@@ -285,13 +285,17 @@ describe("the events", () => {
 describe("the errors", () => {
   it("have the type of their kind, a code and, where it is known, a field", () => {
     const { status, headers, body } = errorBody(
-      new ExcursorError("rate-limited", "Too fast.", { retryAfterMs: 1500, field: "model", code: "slow_down" }),
+      new ExcursorError("requests_per_minute", "Too fast.", { retryAfterMs: 1500, field: "model", hint: null }),
       "r1",
     );
     expect([status, headers]).toEqual([429, { "retry-after": "2", "retry-after-ms": "1500" }]);
     expect(body).toEqual({
       type: "error",
-      error: { type: "rate_limit_error", message: "Too fast.", details: { error_code: "slow_down", field: "model" } },
+      error: {
+        type: "rate_limit_error",
+        message: "Too fast.",
+        details: { error_code: "requests_per_minute", field: "model" },
+      },
       request_id: "r1",
     });
   });

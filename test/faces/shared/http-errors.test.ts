@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ERROR_KINDS, type ErrorKind, ExcursorError } from "../../../src/core/errors.ts";
+import { ERROR_KINDS, type ErrorKind, ExcursorError, type ReportedCode } from "../../../src/core/errors.ts";
 import { httpStatus, publicCode } from "../../../src/faces/shared/errors/http-errors.ts";
 
 const KINDS = Object.keys(ERROR_KINDS) as ErrorKind[];
@@ -17,6 +17,6 @@ describe("a kind as HTTP", () => {
     expect(publicCode(new ExcursorError("context-overflow", "Too long.").with({ field: "x" }))).toBe(
       "context_length_exceeded",
     );
-    expect(publicCode(new ExcursorError("context-overflow", "Too long.", { code: "own" }))).toBe("own");
+    expect(publicCode(new ExcursorError("context-overflow", "Too long.", { code: "own" as ReportedCode }))).toBe("own");
   });
 });

@@ -64,10 +64,7 @@ it("tells of an exchange once, with its sizes, and without the query of its path
 
 it.each([
   ["aborted", (_peer: HttpHandler, abort: () => void) => abort()],
-  [
-    "dns_failure",
-    (peer: HttpHandler) => peer.fail(new ExcursorError("upstream-unavailable", "", { code: "dns_failure" }), false),
-  ],
+  ["dns_failure", (peer: HttpHandler) => peer.fail(new ExcursorError("dns_failure", ""), false)],
 ])("tells how an exchange ended that has no answer: %s", (end, act) => {
   const { exchange, peer, calls } = setUp(RUN);
   act(peer, () => exchange.abort());

@@ -107,10 +107,7 @@ async function importLogin(from: "ide" | "cli", home: string): Promise<Login> {
     const found = await source.find();
     if (found) return found.login;
   }
-  throw new ExcursorError("unauthenticated", `No login was found in ${sources.map(({ place }) => place).join("; ")}.`, {
-    code: "nothing_to_import",
-    hint: "Sign in with that program first, or here: excursor login",
-  });
+  throw new ExcursorError("nothing_to_import", [sources.map(({ place }) => place).join("; ")]);
 }
 
 async function loginByBrowser(

@@ -31,8 +31,7 @@ function choose(names: readonly string[], wanted: string | undefined): string {
   const [only, ...others] = names;
   const name = wanted ?? (names.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : others.length === 0 ? only : undefined);
   if (name === undefined) {
-    throw new ExcursorError("invalid-request", `There are several accounts: ${names.join(", ")}.`, {
-      code: "which_account",
+    throw new ExcursorError("which_account", [names.join(", ")], {
       hint: "Choose one with --account, or use --all.",
     });
   }

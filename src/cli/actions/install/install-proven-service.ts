@@ -18,8 +18,7 @@ export async function installProvenService(address: GatewayAddress, isDemo: bool
   while (!(await isReady(address))) {
     if (performance.now() > deadline) {
       service.uninstall();
-      throw new ExcursorError("upstream-unavailable", `The service did not answer at ${address.url}. It was removed.`, {
-        code: "service_failed",
+      throw new ExcursorError("service_failed", `The service did not answer at ${address.url}. It was removed.`, {
         hint: "Install it with `excursor service install`; then `excursor service logs` shows why.",
       });
     }

@@ -12,10 +12,10 @@ export async function isReady(address: GatewayAddress, answerMs = ANSWER_MS): Pr
     return true;
   } catch (error) {
     if (ExcursorError.from(error).code === "no_gateway") return false;
-    throw new ExcursorError("busy", `${address.url} is used by another program, or by a gateway with another key.`, {
-      code: "port_taken",
-      hint: "Stop it, or set another port: `port` in the settings, or EXCURSOR_PORT.",
-      cause: error,
-    });
+    throw new ExcursorError(
+      "port_taken",
+      `${address.url} is used by another program, or by a gateway with another key.`,
+      { hint: "Stop it, or set another port: `port` in the settings, or EXCURSOR_PORT.", cause: error },
+    );
   }
 }

@@ -33,8 +33,7 @@ export async function runReset({ yes, dryRun, force, json }: ResetFlags): Promis
   if (dryRun || steps.length === 0) return;
   if (!yes) {
     if (!process.stdin.isTTY) {
-      throw new ExcursorError("config", "There is no terminal to ask on. Nothing was changed.", {
-        code: "no_terminal",
+      throw new ExcursorError("no_terminal", "There is no terminal to ask on. Nothing was changed.", {
         hint: "Use --yes to reset without a question.",
       });
     }
@@ -111,19 +110,13 @@ const undoFiles = (home: string): readonly UndoStep[] =>
 function refuseWideFolder(home: string): void {
   const path = resolve(home);
   if (path !== parse(path).root && path !== resolve(homedir()) && path !== resolve(process.cwd())) return;
-  throw new ExcursorError("config", `The home folder of Excursor is ${path}, which holds more than its files.`, {
-    code: "home_too_wide",
-    hint: "Delete the files of Excursor there by hand: config.json, key, accounts.json, state.db and usage.db.",
-  });
+  throw new ExcursorError("home_too_wide", [path]);
 }
 
 async function refuseRunningGateway(): Promise<void> {
   const url = await runningGateway();
   if (url === undefined) return;
-  throw new ExcursorError("busy", `A gateway runs at ${url} and uses these files.`, {
-    code: "gateway_runs",
-    hint: "Stop it first, for example with Ctrl-C in its terminal.",
-  });
+  throw new ExcursorError("gateway_runs", [url]);
 }
 
 async function runningGateway(): Promise<string | undefined> {
@@ -138,12 +131,9 @@ async function runningGateway(): Promise<string | undefined> {
 
 const changedClients = (clients: readonly { readonly id: string; readonly file: string }[]): ExcursorError =>
   new ExcursorError(
-    "config",
+    "client_config_changed",
     `Changed since they were connected: ${clients.map(({ file }) => file).join(", ")}. Nothing was undone.`,
-    {
-      code: "client_config_changed",
-      hint: "--force restores the previous files and keeps copies of the changed ones.",
-    },
+    { hint: "--force restores the previous files and keeps copies of the changed ones." },
   );
 
 /** Removes folders that are empty now, up to the user's own folder. */

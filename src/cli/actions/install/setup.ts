@@ -82,10 +82,7 @@ async function choosesDemo({ yes }: SetupFlags): Promise<boolean> {
     return false;
   }
   if (yes) {
-    throw new ExcursorError("unauthenticated", "No Cursor account is signed in.", {
-      code: "not_signed_in",
-      hint: "Run `excursor login` first, or use --demo.",
-    });
+    throw new ExcursorError("not_signed_in", [], { hint: "Run `excursor login` first, or use --demo." });
   }
   title("Where should answers come from?");
   say(
@@ -144,7 +141,7 @@ async function proveAnswer(address: GatewayAddress, isDemo: boolean): Promise<vo
     { prompt, model: "auto" },
     AbortSignal.timeout(ANSWER_MS),
   );
-  if (text === "") throw new ExcursorError("upstream-failed", "The model answered nothing.", { code: "empty_answer" });
+  if (text === "") throw new ExcursorError("empty_answer");
   say(
     `${ok()}  a first answer in ${Math.round(performance.now() - startedAt)} ms: ${JSON.stringify(text.slice(0, 200))}\n`,
   );
@@ -173,10 +170,7 @@ async function connectClients(address: GatewayAddress, ask: Ask): Promise<void> 
 /** The gateway that runs already has the port, so no service can start. Scripts must see that as a failure. */
 function noteRunning({ url }: GatewayAddress, { yes }: SetupFlags): void {
   if (findService()?.isInstalled) return;
-  const refused = new ExcursorError("busy", `The service cannot start while another gateway runs at ${url}.`, {
-    code: "service_needs_port",
-    hint: "Stop that gateway, then run `excursor service install`.",
-  });
+  const refused = new ExcursorError("service_needs_port", [url]);
   if (yes) process.exitCode = reportError(refused);
   else title(`${refused.message} ${refused.hint}`);
 }
@@ -198,8 +192,4 @@ async function tryStep(step: () => unknown): Promise<boolean> {
   }
 }
 
-const noTerminal = (): ExcursorError =>
-  new ExcursorError("config", "There is no terminal to ask on.", {
-    code: "no_terminal",
-    hint: "Use --yes, with --demo or after `excursor login`. Or take the steps one by one: login, serve, connect, service.",
-  });
+const noTerminal = (): ExcursorError => new ExcursorError("no_terminal");

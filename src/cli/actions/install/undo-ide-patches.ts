@@ -26,8 +26,8 @@ export const undoIdePatches = (home: string, force: boolean): readonly UndoStep[
           const { message, hint, kind } = ExcursorError.from(error);
           if (kind === "canceled") throw error;
           if (!force) {
-            throw new ExcursorError(kind, `${root} cannot be restored: ${message} Nothing was undone.`, {
-              code: "ide_not_restored",
+            throw new ExcursorError("ide_not_restored", [root, message], {
+              kind,
               hint: `${hint === undefined ? "" : `${hint} `}--force leaves the patch in it and deletes the originals.`,
               cause: error,
             });

@@ -43,10 +43,7 @@ function newestVersion(): string {
     (isSilent ? `it did not answer within ${TIMEOUT_MS / 1000} s` : error?.message) ??
     /^npm (?:error|ERR!) (?!code)(.+)$/m.exec(stderr)?.[1] ??
     "its answer has no version";
-  throw new ExcursorError("upstream-unavailable", `npm could not tell the newest version: ${reason}.`, {
-    code: "no_newest_version",
-    hint: "Check the network, and `npm config get registry`.",
-  });
+  throw new ExcursorError("no_newest_version", [reason]);
 }
 
 /** True if version `a` comes after version `b`. A pre-release comes before its release. */

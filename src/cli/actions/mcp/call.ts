@@ -53,10 +53,7 @@ function parseArguments(given: string): JsonObject {
 }
 
 function unknownTool(tool: string, problems: readonly string[]): ExcursorError {
-  return new ExcursorError("not-found", [`The tool ${tool} does not exist.`, ...problems].join("\n"), {
-    code: "mcp_unknown_tool",
-    hint: "`excursor mcp test SERVER` lists the tools of a server.",
-  });
+  return new ExcursorError("mcp_unknown_tool", [`The tool ${tool} does not exist.`, ...problems].join("\n"));
 }
 
 function showProgress({ done, total, message }: HubProgress): void {

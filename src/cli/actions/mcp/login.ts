@@ -83,10 +83,7 @@ export async function runMcpLogout(name: string): Promise<void> {
   const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
   const outcome = await signOutOfServer(logins, name);
   if (outcome === "none") {
-    throw new ExcursorError("not-found", `There is no stored sign-in to ${name}.`, {
-      code: "mcp_not_signed_in",
-      hint: null,
-    });
+    throw new ExcursorError("mcp_not_signed_in", [name], { hint: null });
   }
   process.stdout.write(`Signed out of ${name}.\n`);
   if (outcome === "kept by the server") {

@@ -77,7 +77,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
     try {
       const principal = gate(request, false);
       trusted.add(request.socket);
-      if (request.url !== PATH) throw new ExcursorError("not-found", `MCP is at ${PATH}.`, { code: "unknown_path" });
+      if (request.url !== PATH) throw new ExcursorError("unknown_path", `MCP is at ${PATH}.`);
       const clientId = principal?.id ?? "";
       response.on("close", requests.take(clientId));
       const authInfo = { token: "", clientId, scopes: [] };

@@ -212,10 +212,7 @@ async function createHar(target: string): Promise<WriteStream> {
     await once(out, "open");
     return out;
   } catch (error) {
-    throw fileError(error, `write the HAR file ${target}`, {
-      kind: "io",
-      hint: "Give the path of a file that does not exist yet, in a folder that you can write to.",
-    });
+    throw fileError(error, `write the HAR file ${target}`, "file_unwritable");
   }
 }
 

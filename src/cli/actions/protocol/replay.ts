@@ -74,10 +74,7 @@ const isRefused = ({ difference }: CallReplay): boolean =>
 function checkTarget(origin: string, { values }: LoadedConfig, yes: boolean): void {
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, "");
   if (yes || isLoopback(host) || host === "localhost" || origin === backendOrigin(values.upstream)) return;
-  throw new ExcursorError("config", `${origin} is neither on this machine nor the configured backend.`, {
-    code: "foreign_target",
-    hint: "The recorded prompts and your token would go there. Repeat the command with --yes if you want that.",
-  });
+  throw new ExcursorError("foreign_target", [origin]);
 }
 
 async function findToken(origin: string, { account, tokenFrom }: ReplayFlags): Promise<Secret | undefined> {

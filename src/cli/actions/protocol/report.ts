@@ -63,9 +63,6 @@ async function write({ parts }: Report, file: string): Promise<void> {
     await pipeline(tarArchive(parts, Math.floor(Date.now() / 1000)), createGzip(), target);
   } catch (error) {
     if (isOurs) rmSync(file, { force: true });
-    throw fileError(error, `write the report ${file}`, {
-      kind: "io",
-      hint: "Give the path of a file that does not exist yet, in a folder that you can write to.",
-    });
+    throw fileError(error, `write the report ${file}`, "file_unwritable");
   }
 }

@@ -81,10 +81,7 @@ function readScript(path: string): string {
   for (const { steps: parsed } of parseScripts(script)) {
     for (const step of parsed) {
       if (step.type !== "invalid") continue;
-      throw new ExcursorError("config", `--script ${path}: "${step.source}": ${step.reason}.`, {
-        code: "bad_script",
-        hint: "Correct that line. docs/simulator.md lists the steps.",
-      });
+      throw new ExcursorError("bad_script", `--script ${path}: "${step.source}": ${step.reason}.`);
     }
   }
   if (parseScripts(script).length === 0)

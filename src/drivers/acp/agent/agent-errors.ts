@@ -11,30 +11,15 @@ const SHOWN_CHARS = 500;
 export function agentError(name: string, thrown: unknown): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   if (thrown instanceof LineTooLong) {
-    return new ExcursorError("upstream-protocol", `The agent "${name}" sent a message that is larger than allowed.`, {
-      code: "agent_message_too_large",
-      cause: thrown,
-    });
+    return new ExcursorError("agent_message_too_large", [name], { cause: thrown });
   }
   if (!isRequestError(thrown) || isUnreadable(thrown)) {
-    return new ExcursorError("upstream-protocol", `The agent "${name}" sent a message that is not valid.`, {
-      code: "agent_protocol",
-      cause: thrown,
-    });
+    return new ExcursorError("agent_protocol", [name], { cause: thrown });
   }
   if (thrown.code === AUTH_REQUIRED) {
-    return new ExcursorError("upstream-failed", `The agent "${name}" is not signed in.`, {
-      code: "agent_not_signed_in",
-      hint: "Sign in with the agent's own program, or set its key in the setting `agents`.",
-      retryable: false,
-      cause: thrown,
-    });
+    return new ExcursorError("agent_not_signed_in", [name], { retryable: false, cause: thrown });
   }
-  return new ExcursorError("upstream-failed", `The agent "${name}" failed: ${wordsOf(thrown)}`, {
-    code: "agent_failed",
-    retryable: false,
-    cause: thrown,
-  });
+  return new ExcursorError("agent_failed", [name, wordsOf(thrown)], { retryable: false, cause: thrown });
 }
 
 /** Checks the shape, since the SDK is only loaded with the first agent. */
@@ -58,22 +43,23 @@ export function cannotStart({ name, command, installHint }: AgentSettings, cause
     code === "ENOENT"
       ? `the program "${command}" was not found`
       : `"${command}" cannot be started (${code ?? "unknown"})`;
-  return new ExcursorError("config", `The agent "${name}": command: ${why}, or its working directory does not exist.`, {
-    code: "agent_no_command",
-    hint: installHint ?? "Give the full path in the setting `agents`, or make sure that the program is in PATH.",
-    cause,
-  });
+  return new ExcursorError(
+    "agent_no_command",
+    `The agent "${name}": command: ${why}, or its working directory does not exist.`,
+    {
+      hint: installHint ?? "Give the full path in the setting `agents`, or make sure that the program is in PATH.",
+      cause,
+    },
+  );
 }
 
 export const agentExited = (name: string, code: number | null, signal: string | null): ExcursorError =>
   new ExcursorError(
-    "upstream-unavailable",
+    "agent_exited",
     `The agent "${name}" ${signal ? `was killed by ${signal}` : `exited with code ${code}`}.`,
-    { code: "agent_exited", hint: "Its stderr output is in the log. The next request starts it again." },
   );
 
 export const agentSilent = (name: string, what: string, ms: number): ExcursorError =>
-  new ExcursorError("timeout", `The agent "${name}" ${what} within ${Math.round(ms / 1000)} s.`, {
-    code: "agent_silent",
+  new ExcursorError("agent_silent", `The agent "${name}" ${what} within ${Math.round(ms / 1000)} s.`, {
     retryable: false,
   });

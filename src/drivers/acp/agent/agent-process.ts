@@ -264,7 +264,4 @@ const CLOSING_MS = 200;
 const COMMANDS_MS = 500;
 
 const otherVersion = (name: string, version: number): ExcursorError =>
-  new ExcursorError("upstream-protocol", `The agent "${name}" only supports version ${version} of the protocol.`, {
-    code: "agent_version",
-    hint: `Excursor needs version ${PROTOCOL_VERSION}. Install a newer version of the agent.`,
-  });
+  new ExcursorError("agent_version", [name, version, PROTOCOL_VERSION]);

@@ -190,13 +190,12 @@ function isInstalled(command: string, path: string): boolean {
 }
 
 const unusable = (name: string, field: string, why: string): ExcursorError =>
-  new ExcursorError("config", `agents → ${name.slice(0, 64)}: ${field}${why}.`, { code: "bad_config" });
+  new ExcursorError("bad_config", `agents → ${name.slice(0, 64)}: ${field}${why}.`);
 
 /** The code of the error for a known agent whose program is not there. */
 export const NOT_INSTALLED = "agent_no_command";
 
 const notInstalled = (name: string, command: string, hint: string): ExcursorError =>
-  new ExcursorError("config", `The agent "${name}" is not installed: the program "${command}" was not found.`, {
-    code: NOT_INSTALLED,
+  new ExcursorError(NOT_INSTALLED, `The agent "${name}" is not installed: the program "${command}" was not found.`, {
     hint,
   });

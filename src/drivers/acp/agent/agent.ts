@@ -97,10 +97,7 @@ export class Agent {
     if (this.#process && !this.#process.isOver) return Promise.resolve(this.#process);
     const waitMs = this.#notBefore - performance.now();
     if (!this.#starting && waitMs > 0) {
-      throw new ExcursorError("upstream-unavailable", `The agent "${this.name}" failed to start a moment ago.`, {
-        code: "agent_pauses",
-        retryAfterMs: Math.ceil(waitMs),
-      });
+      throw new ExcursorError("agent_pauses", [this.name], { retryAfterMs: Math.ceil(waitMs) });
     }
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined;

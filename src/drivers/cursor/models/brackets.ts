@@ -60,8 +60,5 @@ function readMaxMode(model: BaseModel, key: string, value: string): boolean {
 }
 
 function notOffered(model: BaseModel, asked: string, offer: string): ExcursorError {
-  return new ExcursorError("invalid-request", `The model ${model.displayId} does not offer ${asked}: ${offer}.`, {
-    code: "model_parameter_invalid",
-    field: "model",
-  });
+  return new ExcursorError("model_parameter_invalid", [model.displayId, asked, offer], { field: "model" });
 }

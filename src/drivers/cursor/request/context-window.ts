@@ -18,11 +18,7 @@ export interface FittedTurn {
 export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | "trim"): FittedTurn {
   const { contextTokens, displayId } = model;
   if (!model.supportsImages && hasImages(turn)) {
-    throw new ExcursorError("invalid-request", `The model ${displayId} does not accept images.`, {
-      code: "images_unsupported",
-      field: "messages",
-      hint: "Choose another model, or remove the images.",
-    });
+    throw new ExcursorError("images_unsupported", [displayId], { field: "messages" });
   }
   const { messages } = turn;
   const sizes = messages.map(estimateMessageTokens);

@@ -29,8 +29,4 @@ const isTooDeep = ({ schema }: ToolDefinition): boolean =>
   nestsDeeper(schema, MAX_VALUE_LEVELS) && nestsDeeper(flattenSchema(schema), MAX_VALUE_LEVELS);
 
 const tooDeepError = ({ name, field = "tools" }: ToolDefinition): ExcursorError =>
-  new ExcursorError(
-    "invalid-request",
-    `${field}: the schema of the tool ${JSON.stringify(name)} is nested more than ${MAX_VALUE_LEVELS} levels deep. The backend cannot decode it.`,
-    { code: "schema_too_deep", field },
-  );
+  new ExcursorError("schema_too_deep", [field, JSON.stringify(name), MAX_VALUE_LEVELS], { field });

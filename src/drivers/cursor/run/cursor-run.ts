@@ -325,5 +325,4 @@ const isFarewell = ({ message }: AgentServerMessage): boolean =>
   (message.case === "interactionUpdate" && message.value.message.case === "turnEnded");
 
 /** The error for a stream that ended properly, but before the turn did. */
-const turnNotEnded = (): ExcursorError =>
-  new ExcursorError("upstream-unavailable", "The backend ended its answer early.", { code: "turn_not_ended" });
+const turnNotEnded = (): ExcursorError => new ExcursorError("turn_not_ended");

@@ -9,10 +9,7 @@ export class ResumeWatch {
 
   start(onStalled: (error: ExcursorError) => void): void {
     const message = "The backend did not continue after it received the tool results.";
-    this.#timer = setTimeout(
-      () => onStalled(new ExcursorError("timeout", message, { code: "resume_stalled" })),
-      RESUME_MS,
-    );
+    this.#timer = setTimeout(() => onStalled(new ExcursorError("resume_stalled", message)), RESUME_MS);
   }
 
   /** Called when a frame arrives or the run is over. */

@@ -61,15 +61,17 @@ export function apiError(said: unknown, host: string, head?: ResponseHead): Excu
   if (code === GATEWAY_LOOP) return loopBehind(host);
   const kind = kindOf([code, type], message, head?.status);
   const retryAfterMs = parseRetryAfter(head?.headers["retry-after"]);
-  return new ExcursorError(kind, describe(kind, host, message, head?.status), {
-    ...(kind === "unauthenticated" && {
-      code: "upstream_key_refused",
-      hint: "Check the key of this upstream in the gateway's settings. `excursor config` shows where it comes from.",
-    }),
-    ...(head && head.status >= 300 && head.status < 400 && { hint: "Redirects are not followed. Check the base URL." }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    context: { host, ...(head && { status: head.status }), ...(type !== "" && { type: type.slice(0, 64) }) },
-  });
+  return new ExcursorError(
+    kind === "unauthenticated" ? "upstream_key_refused" : kind,
+    describe(kind, host, message, head?.status),
+    {
+      ...(head &&
+        head.status >= 300 &&
+        head.status < 400 && { hint: "Redirects are not followed. Check the base URL." }),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      context: { host, ...(head && { status: head.status }), ...(type !== "" && { type: type.slice(0, 64) }) },
+    },
+  );
 }
 
 type RefusingEndpoint = Pick<ApiEndpoint, "origin" | "hop">;
@@ -77,15 +79,14 @@ type RefusingEndpoint = Pick<ApiEndpoint, "origin" | "hop">;
 const LOOP_DETECTED = 508;
 
 const loopError = (entry: string, host: string): ExcursorError =>
-  new ExcursorError("config", `models → ${entry}: ${host} leads back to this gateway.`, {
-    code: GATEWAY_LOOP,
+  new ExcursorError(GATEWAY_LOOP, `models → ${entry}: ${host} leads back to this gateway.`, {
     hint: "Set the baseURL of this entry to another server, or remove the entry from the setting `models`.",
   });
 
 /** The error for a loop that another gateway found. The wrong entry may be in either gateway's settings. */
 const loopBehind = (host: string): ExcursorError =>
-  new ExcursorError("upstream-failed", `${host} leads back to a gateway that this request has already passed.`, {
-    code: GATEWAY_LOOP,
+  new ExcursorError(GATEWAY_LOOP, `${host} leads back to a gateway that this request has already passed.`, {
+    kind: "upstream-failed",
     retryable: false,
     hint: "Correct the baseURL of the entry in the setting `models`, here or at that gateway.",
     context: { host },

@@ -243,9 +243,7 @@ export class ApiRun implements Run {
     this.#quietTimer = undefined;
     if (this.#isFull || this.#channel.phase !== "running") return;
     this.#quietTimer = setTimeout(() => {
-      this.#channel.fail(
-        new ExcursorError("timeout", "The upstream was silent for too long.", { code: "quiet_timeout" }),
-      );
+      this.#channel.fail(new ExcursorError("quiet_timeout"));
     }, this.#limits.quietTimeoutMs).unref();
   }
 
@@ -253,10 +251,7 @@ export class ApiRun implements Run {
     if (event.type === "text" || event.type === "thinking") this.#answerLength += event.text.length;
     else if (event.type === "tool-call-delta") this.#answerLength += event.json.length;
     if (this.#answerLength <= this.#limits.maxAnswerLength) return;
-    throw new ExcursorError("upstream-protocol", "The upstream's answer is longer than allowed.", {
-      code: "answer_too_long",
-      context: { limit: this.#limits.maxAnswerLength },
-    });
+    throw new ExcursorError("answer_too_long", [], { context: { limit: this.#limits.maxAnswerLength } });
   }
 
   #take(event: TurnEvent): void {
@@ -287,5 +282,4 @@ export class ApiRun implements Run {
   }
 }
 
-const brokenOff = (): ExcursorError =>
-  new ExcursorError("upstream-unavailable", "The upstream ended its answer early.", { code: "stream_truncated" });
+const brokenOff = (): ExcursorError => new ExcursorError("stream_truncated", "The upstream ended its answer early.");

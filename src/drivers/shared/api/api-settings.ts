@@ -61,4 +61,4 @@ function addressOf(
 }
 
 const unusable = ({ name }: DriverEntry, why: string, hint: string): ExcursorError =>
-  new ExcursorError("config", `models → ${name}: ${why}.`, { code: "bad_config", hint });
+  new ExcursorError("bad_config", `models → ${name}: ${why}.`, { hint });

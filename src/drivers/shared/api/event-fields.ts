@@ -51,7 +51,7 @@ export function tokensIn(fields: EventFields, name: string): number | undefined 
 }
 
 export const badEvent = (what: string): ExcursorError =>
-  new ExcursorError("upstream-protocol", `The upstream sent an event ${what}.`, { code: "bad_event" });
+  new ExcursorError("bad_event", `The upstream sent an event ${what}.`);
 
 const wrongType = (name: string, value: unknown): ExcursorError => badEvent(`whose ${name} is ${kindOf(value)}`);
 

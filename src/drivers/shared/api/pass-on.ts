@@ -81,8 +81,6 @@ export function passOn(
   });
 }
 
-const tooLarge = (): ExcursorError =>
-  new ExcursorError("upstream-protocol", "The upstream's answer is longer than allowed.", { code: "answer_too_long" });
+const tooLarge = (): ExcursorError => new ExcursorError("answer_too_long");
 
-const silent = (): ExcursorError =>
-  new ExcursorError("timeout", "The upstream was silent for too long.", { code: "quiet_timeout" });
+const silent = (): ExcursorError => new ExcursorError("quiet_timeout");

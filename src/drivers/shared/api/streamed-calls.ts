@@ -31,11 +31,7 @@ export class StreamedCalls {
   /** Makes ids unique. Some servers send none, or the same one twice. */
   #ownId(given: string): string {
     if (this.#ids.size === MAX_CALLS) {
-      throw new ExcursorError(
-        "upstream-protocol",
-        `The upstream asked for more than ${MAX_CALLS} tool calls at once.`,
-        { code: "too_many_calls" },
-      );
+      throw new ExcursorError("too_many_calls", [MAX_CALLS]);
     }
     let id = given;
     for (let number = this.#ids.size; id === "" || this.#ids.has(id); number++) id = `call_${number}`;
@@ -65,9 +61,7 @@ export class StreamedCall {
     if (json === "") return [];
     this.#json += json;
     if (this.#json.length <= MAX_ARGUMENTS_LENGTH) return [{ type: "tool-call-delta", id: this.#id, json }];
-    throw new ExcursorError("upstream-protocol", "The upstream sent a tool call that is larger than allowed.", {
-      code: "call_too_large",
-    });
+    throw new ExcursorError("call_too_large");
   }
 
   /** `whole` is used if no deltas came. */

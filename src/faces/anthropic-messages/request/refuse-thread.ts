@@ -9,12 +9,5 @@ export const THREAD_UNSUPPORTED = "thread_unsupported_request";
 export function refuseThread(thread: unknown): void {
   if (thread === undefined || thread === null || thread === false) return;
   const isContinued = (thread as { readonly type?: unknown }).type === "continue";
-  throw new ExcursorError(
-    "invalid-request",
-    "thread: the gateway does not store conversations; send the whole conversation.",
-    {
-      code: isContinued ? "thread_not_found" : THREAD_UNSUPPORTED,
-      field: "thread",
-    },
-  );
+  throw new ExcursorError(isContinued ? "thread_not_found" : THREAD_UNSUPPORTED, [], { field: "thread" });
 }

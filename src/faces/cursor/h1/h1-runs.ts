@@ -316,11 +316,7 @@ function after(ms: number, exchange?: ServerExchange): Promise<void> {
 const notYours = (): ExcursorError =>
   new ExcursorError("forbidden", "This run belongs to another caller.", { hint: null });
 
-const notOpened = (): ExcursorError =>
-  new ExcursorError("upstream-unavailable", "The other half of this run did not come.", {
-    code: "run_not_opened",
-    hint: "RunSSE and BidiAppend must reach gateways of one cluster. Send the message again.",
-  });
+const notOpened = (): ExcursorError => new ExcursorError("run_not_opened");
 
 /** No known client polls, so nothing is known of what it would need. */
 const notPolled = (): ExcursorError =>

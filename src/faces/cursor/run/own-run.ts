@@ -84,8 +84,7 @@ export class OwnRun {
     this.#client = new ClientRequests({
       send: ({ message }) => void (message.case && this.#send(encodeServerMessage(message))),
       onViolation: ({ message }) => {
-        throw new ExcursorError("invalid-request", message, {
-          code: "protocol_violation",
+        throw new ExcursorError("protocol_violation", message, {
           hint: "The client sent what the protocol does not allow here. Start the run again.",
         });
       },

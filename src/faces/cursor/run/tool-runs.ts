@@ -107,9 +107,4 @@ export class ToolRuns {
 }
 
 /** The error of a run whose model calls tools without end. */
-export const hopeless = (): ExcursorError =>
-  new ExcursorError("upstream-failed", "The model keeps calling tools without getting anywhere, so it was stopped.", {
-    code: "tool_loop",
-    retryable: false,
-    hint: "Ask in another way, or choose another model.",
-  });
+export const hopeless = (): ExcursorError => new ExcursorError("tool_loop", [], { retryable: false });

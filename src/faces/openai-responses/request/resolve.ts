@@ -38,11 +38,7 @@ async function conversation(id: string, store: ResponseStore, principalId: strin
   const field = "previous_response_id";
   const items = await store.conversation(principalId, id);
   if (items) return items.map((json) => ({ item: readItem(json), field }));
-  throw new ExcursorError("invalid-request", `Previous response with id ${JSON.stringify(id)} not found.`, {
-    code: "previous_response_not_found",
-    field,
-    hint: "It was never stored, was deleted, or has expired. Send the conversation again.",
-  });
+  throw new ExcursorError("previous_response_not_found", [JSON.stringify(id)], { field });
 }
 
 async function findReferred(
@@ -56,11 +52,7 @@ async function findReferred(
 }
 
 const itemNotFound = (id: string, field: string): ExcursorError =>
-  new ExcursorError("not-found", `Item with id ${JSON.stringify(id)} not found.`, {
-    code: "item_not_found",
-    field,
-    hint: "Items are not stored when `store` is false, and stored items expire. Send the item itself.",
-  });
+  new ExcursorError("item_not_found", [JSON.stringify(id)], { field });
 
 /** The items were valid when they were stored. */
 const readItem = (json: string): InputItem => inputItem.parse(JSON.parse(json));

@@ -49,16 +49,13 @@ const CREATE = "response.create";
 
 function readMessage(message: unknown): Body {
   if (typeof message !== "object" || message === null || Array.isArray(message)) {
-    throw new ExcursorError("invalid-request", "The message must be a JSON object.", { code: "invalid_message" });
+    throw new ExcursorError("invalid_message");
   }
   const body = message as Body;
   const { type, generate, stream_id: streamId } = body;
   if (type !== CREATE) {
     const given = typeof type === "string" ? JSON.stringify(type.slice(0, 64)) : "none";
-    throw new ExcursorError("invalid-request", `type: expected "${CREATE}", got ${given}.`, {
-      code: "unknown_message_type",
-      field: "type",
-    });
+    throw new ExcursorError("unknown_message_type", [CREATE, given], { field: "type" });
   }
   if (generate !== undefined && typeof generate !== "boolean") throw invalid("generate", "expected a boolean");
   if (streamId !== undefined) throw invalid("stream_id", "not supported: open another connection");

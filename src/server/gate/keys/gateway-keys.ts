@@ -85,16 +85,13 @@ export const parseKey = (json: string): GatewayKey => GatewayKeySchema.parse(JSO
 /** Throws if the file is damaged or readable by other users. */
 export function readKeyState(path: string): IssuedKeyState {
   checkPrivate(path);
-  const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "keys_unreadable" });
+  const text = readSmallFile(path, MAX_BYTES, "keys_unreadable");
   if (text === undefined) return { keys: [], revoked: [] };
   try {
     return FileSchema.parse(parseVersionedJson(path, text, VERSION));
   } catch (error) {
     if (error instanceof ExcursorError) throw error;
-    throw new ExcursorError("config", `The keys in ${path} cannot be read, so none of them is accepted.`, {
-      code: "keys_damaged",
-      hint: "Repair that file, or delete it and create new keys.",
-    });
+    throw new ExcursorError("keys_damaged", [path]);
   }
 }
 
@@ -108,14 +105,12 @@ export function addKey(home: string, name: string, { account, limits }: NewKeyOp
   return changeKeys(home, ({ keys, revoked }) => {
     // Keys are chosen by their names, and this one is the gateway's own.
     if (name === OWNER.id) {
-      throw new ExcursorError("invalid-request", `The gateway's own key has the name ${name}.`, {
-        code: "key_exists",
+      throw new ExcursorError("key_exists", `The gateway's own key has the name ${name}.`, {
         hint: "Choose another name.",
       });
     }
     if (keys.some((key) => key.name === name)) {
-      throw new ExcursorError("invalid-request", `A key named ${name} already exists.`, {
-        code: "key_exists",
+      throw new ExcursorError("key_exists", [name], {
         hint: `Choose another name, or revoke it first: excursor keys revoke ${name}`,
       });
     }
@@ -146,10 +141,7 @@ export function revokeKey(home: string, name: string): Promise<void> {
       };
     }
     const others = keys.length === 0 ? "there are no keys" : `known keys: ${keys.map((key) => key.name).join(", ")}`;
-    throw new ExcursorError("not-found", `There is no key named ${name}; ${others}.`, {
-      code: "unknown_key",
-      hint: null,
-    });
+    throw new ExcursorError("unknown_key", `There is no key named ${name}; ${others}.`, { hint: null });
   });
 }
 

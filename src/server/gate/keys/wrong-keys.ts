@@ -41,23 +41,12 @@ export class WrongKeys {
 }
 
 export const missingKey = (): Refusal =>
-  new Refusal(401, "unauthenticated", "No API key was sent.", {
-    code: "missing_api_key",
-    hint: "Send it as `Authorization: Bearer …` or `x-api-key`; `excursor key` prints it.",
-    headers: { "www-authenticate": "Bearer" },
-  });
+  new Refusal(401, "missing_api_key", [], { headers: { "www-authenticate": "Bearer" } });
 
-const wrongKey = (): Refusal =>
-  new Refusal(401, "unauthenticated", "The API key is wrong.", {
-    code: "invalid_api_key",
-    hint: "`excursor key` prints the right key.",
-    headers: { "www-authenticate": "Bearer" },
-  });
+const wrongKey = (): Refusal => new Refusal(401, "invalid_api_key", [], { headers: { "www-authenticate": "Bearer" } });
 
 const tooMany = (retryAfterMs: number): Refusal =>
-  new Refusal(429, "rate-limited", "This address sent too many wrong API keys.", {
-    code: "too_many_wrong_keys",
-    hint: "`excursor key` prints the right key, which works at once.",
+  new Refusal(429, "too_many_wrong_keys", [], {
     retryAfterMs,
     headers: { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
   });

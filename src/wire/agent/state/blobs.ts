@@ -74,7 +74,7 @@ export async function needBlob(id: Uint8Array, field: string, blobs: BlobSource)
   checkBlobId(id, field, blobs);
   const content = await blobs.get(id);
   if (content) return content;
-  throw new ExcursorError("invalid-request", notFoundText(id), { code: BLOB_NOT_FOUND, field });
+  throw new ExcursorError(BLOB_NOT_FOUND, notFoundText(id), { field });
 }
 
 export const BLOB_NOT_FOUND = "blob_not_found";

@@ -93,7 +93,7 @@ export function decodeBlob<D extends DescMessage>(schema: D, bytes: Uint8Array, 
     return fromBinary(schema, bytes);
   } catch (cause) {
     const message = `${field}: the blob is not a ${schema.name}.`;
-    throw new ExcursorError("invalid-request", message, { code: "blob_unreadable", field, cause });
+    throw new ExcursorError("blob_unreadable", message, { field, cause });
   }
 }
 
