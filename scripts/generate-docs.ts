@@ -36,12 +36,12 @@ function commandSections(command: Command, parent: string): string[] {
   ];
   const flags = command.options.filter(({ hidden }) => !hidden);
   const inner = (command.commands as readonly Command[]).flatMap((child) => commandSections(child, name));
-  const rows = flags.map((flag) => [`\`${flag.flags}\``, describeFlag(flag)]);
+  const rows = flags.map((flag) => `- \`${flag.flags}\`: ${describeFlag(flag)}`);
   const section = [
     `${parent === "excursor" ? "##" : "###"} ${name}`,
     command.description(),
-    ...(command.commands.length > 0 ? [] : [`\`\`\`\n${usage.join(" ")}\n\`\`\``]),
-    ...(rows.length > 0 ? [table(["flag", "does"], rows)] : []),
+    ...(usage.length > 1 ? [`\`${usage.join(" ")}\``] : []),
+    ...(rows.length > 0 ? [rows.join("\n")] : []),
   ];
   return [section.join("\n\n"), ...inner];
 }
@@ -58,28 +58,37 @@ function describeFlag({ description, argChoices, defaultValue }: Option): string
 }
 
 function settingsPage(): string {
-  const rows = settingsWith(DRIVERS).map((placed) => [
-    `\`${placed.key}\``,
-    `\`${placed.variable}\``,
-    defaultOf(placed),
-    `${placed.setting.help} Expected: ${placed.setting.expected}.`,
-  ]);
+  const rows = settingsWith(DRIVERS).map((placed) => {
+    if (placed.variable !== variableOf(placed.key)) throw new Error(`${placed.key} has another variable.`);
+    return `- \`${placed.key}\`${defaultOf(placed)}: ${placed.setting.help}${expectedOf(placed)}`;
+  });
   return `${NOTICE}
 
 # Settings
 
-Every setting. The first column is the key in \`config.json\`, with a dot for each level. Flags take precedence over the
-environment, and the environment over \`config.json\`. \`excursor config\` prints the values in force and their origin.
+Every setting, by its key in \`config.json\`, with a dot for each level, and its default. The environment variable is the key in
+capitals after \`EXCURSOR_\`: \`limits.bodyBytes\` is \`EXCURSOR_LIMITS_BODY_BYTES\`. Flags take precedence over the environment, and
+the environment over \`config.json\`. \`excursor config\` prints the values in force and their origin.
 [gateway.md](gateway.md#settings) says where \`config.json\` is.
 
-${table(["key", "variable", "default", "is"], rows)}
+${rows.join("\n")}
 `;
 }
+
+const variableOf = (key: string): string =>
+  `EXCURSOR_${key
+    .replaceAll(".", "_")
+    .replace(/([a-z])([A-Z]+)/g, "$1_$2")
+    .toUpperCase()}`;
+
+/** Any whole number is what a limit is expected to be. */
+const expectedOf = ({ setting: { expected } }: PlacedSetting): string =>
+  /^a whole number from \d+ to 2147483647$/.test(expected) ? "" : ` Expected: ${expected}.`;
 
 function defaultOf({ setting: { fallback } }: PlacedSetting): string {
   if (fallback === undefined) return "";
   const isEmpty = typeof fallback === "object" && fallback !== null && Object.keys(fallback).length === 0;
-  return isEmpty ? "" : `\`${typeof fallback === "string" ? fallback : JSON.stringify(fallback)}\``;
+  return isEmpty ? "" : ` (\`${typeof fallback === "string" ? fallback : JSON.stringify(fallback)}\`)`;
 }
 
 const MATRIX = /(?<=<!-- The matrix is generated\b[^>]*-->\n).*?(?=<!-- The end of the matrix. -->)/s;
