@@ -12,6 +12,8 @@ import { RESULTS_FILE, type Results, resultsSchema } from "../test/clients/matri
 interface Matrix {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
+  /** The clients that were not run. */
+  readonly untried: readonly string[];
 }
 
 /** Reads the results of `npm run test:clients`. */
@@ -19,16 +21,20 @@ export const readResults = (): Results => resultsSchema.parse(JSON.parse(readFil
 
 /** Returns the matrix of clients, APIs and features. */
 export function clientMatrix(results: Results): Matrix {
+  const ids = Object.keys(CLIENTS) as ClientId[];
   return {
     head: ["client", "API", ...Object.values(FEATURES), "tested"],
-    rows: (Object.keys(CLIENTS) as ClientId[]).flatMap((id) =>
-      CLIENTS[id].dialects.map((dialect) => [
+    rows: ids.flatMap((id) => {
+      const run = results.clients[id];
+      if (!run) return [];
+      return CLIENTS[id].dialects.map((dialect) => [
         CLIENTS[id].title,
         DIALECTS[dialect],
         ...(Object.keys(FEATURES) as Feature[]).map((feature) => cell(results, id, dialect, feature)),
-        tested(results, id),
-      ]),
-    ),
+        `${run.version}, ${run.date}`,
+      ]);
+    }),
+    untried: ids.filter((id) => !results.clients[id]).map((id) => CLIENTS[id].title),
   };
 }
 
@@ -39,9 +45,4 @@ function cell({ results }: Results, id: ClientId, dialect: Dialect, feature: Fea
   if (found.length > 0) return "✓";
   const lacks: readonly Feature[] = "lacks" in client ? client.lacks : [];
   return lacks.includes(feature) ? "–" : "";
-}
-
-function tested({ clients }: Results, id: ClientId): string {
-  const run = clients[id];
-  return run ? `${run.version}, ${run.date}` : "not run: format from its documentation";
 }

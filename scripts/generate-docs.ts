@@ -97,12 +97,13 @@ const MATRIX = /(?<=<!-- The matrix is generated\b[^>]*-->\n).*?(?=<!-- The end 
 function clientsPage(): string {
   const page = readFileSync("docs/clients/README.md", "utf8");
   if (!MATRIX.test(page)) throw new Error("docs/clients/README.md has lost the place of its matrix.");
-  const { head, rows } = clientMatrix(readResults());
-  return page.replace(MATRIX, () => `${table(head, rows)}\n`);
+  const { head, rows, untried } = clientMatrix(readResults());
+  const note = `Not run, with a format from their documentation: ${untried.join(", ")}.`;
+  return page.replace(MATRIX, () => `${table(head, rows)}\n\n${note}\n`);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  const line = (cells: readonly string[]) => `|${cells.map((cell) => cell.replaceAll("|", "\\|")).join("|")}|`;
   return [line(head), `|${head.map(() => "---|").join("")}`, ...rows.map(line)].join("\n");
 }
 

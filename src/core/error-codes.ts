@@ -25,7 +25,7 @@ export const ERROR_CODES = {
   answer_too_long: ["upstream-protocol", "The upstream's answer is longer than allowed."],
   answered_elsewhere: ["busy", "Another node of the gateway is answering this request.", "Send the request again: it gets the same answer."],
   bad_certificate: ["config", "The certificate and key of --tls-cert and --tls-key cannot be used.", "Both must be PEM files that belong together."],
-  bad_config: ["config", "A setting has a value that it cannot have, or the file is not valid JSON.", "Correct it where the message says."],
+  bad_config: ["config", "A setting has a value that it cannot have, or the file is not valid JSON.", "Correct it there. Once all are right, `excursor config` shows every value."],
   bad_cookie: ["invalid-request", "This is not the session cookie of cursor.com.", "Copy the whole value of the cookie …. It looks like user_ID::eyJ or user_ID%3A%3AeyJ."],
   bad_event: ["upstream-protocol", "The upstream sent an event that cannot be read."],
   bad_handshake: ["invalid-request", "The WebSocket handshake is invalid: …."],
