@@ -7,7 +7,7 @@ const DEFINITIONS = "docs/security-requirements.md";
 /** Returns a line for each requirement id that a tracked file cites and {@link DEFINITIONS} does not define. */
 export function findUndefinedIds(): string[] {
   const defined = new Set(
-    [...readFileSync(DEFINITIONS, "utf8").matchAll(/^\| ((?:SEC|REL|FUZ|OPS)-\d{2}) \|/gm)].map(([, id]) => id),
+    [...readFileSync(DEFINITIONS, "utf8").matchAll(/^- ((?:SEC|REL|FUZ|OPS)-\d{2}): /gm)].map(([, id]) => id),
   );
   const files = execFileSync("git", ["ls-files", "src", "test", "bench", "scripts", "docs", "*.md"], {
     encoding: "utf8",
