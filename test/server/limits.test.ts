@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isDeeperThan } from "../../src/core/json/json-depth.ts";
 import { WrongKeys } from "../../src/server/gate/keys/wrong-keys.ts";
 import { chatBody, KEY, postChat, startTestGateway } from "./support/gateway.ts";
-import { RawConnection, rawRequest } from "./support/raw.ts";
+import { RawConnection, rawRequest, readAnswer } from "./support/raw.ts";
 
 const AUTH = `authorization: Bearer ${KEY}`;
 const POST = ["POST /v1/chat/completions HTTP/1.1", "Host: localhost", AUTH, "content-type: application/json"];
@@ -39,6 +39,24 @@ describe("bodies", () => {
     expect(text).toContain(message);
     expect(text).not.toContain("secret-text");
     expect(({} as Record<string, unknown>)["x"]).toBeUndefined();
+  });
+
+  it.each([
+    ["at once", (body: string) => [body]],
+    ["in pieces", (body: string) => [body.slice(0, 10), body.slice(10, 11), body.slice(11)]],
+  ])("of the largest size are read, and one byte more is refused: %s", async (_, cut) => {
+    const gateway = await startTestGateway({ limits: { bodyBytes: 1000 } });
+    for (const [size, status] of [
+      [1000, 200],
+      [1001, 413],
+    ] as const) {
+      const client = new RawConnection(gateway.port);
+      client.send(`${[...POST, "transfer-encoding: chunked", "connection: close"].join("\r\n")}\r\n\r\n`);
+      const pieces = cut(chatBody().padEnd(size));
+      client.send(`${pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join("")}0\r\n\r\n`);
+      if (status === 200) (await gateway.engine.next()).finish();
+      expect(readAnswer(await client.closed()).status).toBe(status);
+    }
   });
 
   it("too large by its own account is refused before it is read", async () => {
