@@ -34,6 +34,7 @@ const OWN_SCRIPTS = [
 export default defineConfig({
   test: {
     testTimeout: 20_000,
+    globalSetup: "test/dashboard/support/bundle-page.ts",
     // The cache of bin/excursor.js, for every process that a test starts from sources: half of its start is stripping types.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/excursor", import.meta.url)) },
     // Two cores: more workers only fight for them, and the fault suites notice.

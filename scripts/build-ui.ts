@@ -1,4 +1,4 @@
-import { renameSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
@@ -31,4 +31,10 @@ await build({
   },
 });
 rmSync(target, { recursive: true, force: true });
-renameSync(fresh, target);
+try {
+  renameSync(fresh, target);
+} catch (error) {
+  // Another build has been faster.
+  rmSync(fresh, { recursive: true, force: true });
+  if (!existsSync(target)) throw error;
+}

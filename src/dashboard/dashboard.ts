@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Limits } from "../config/limits.ts";
+import type { Log } from "../observe/log.ts";
 import type { ServerView } from "../server/live-requests.ts";
 import type { Route } from "../server/routes/route.ts";
 import type { Call } from "./call.ts";
@@ -17,6 +18,7 @@ export interface DashboardOptions extends Omit<NowSources, "server"> {
   readonly limits: Limits;
   /** The usage record. */
   readonly usage: DatabaseSync;
+  readonly log: Log;
   /** The calls of pages that need more than the gateway's own parts. */
   readonly calls?: readonly Call[];
 }
@@ -33,7 +35,7 @@ export function createDashboard(options: DashboardOptions): (server: ServerView)
         message: () => nowMessage({ ...options, server }),
         attend: () => prompts.attend(),
       }),
-      sendPage: createPageSender(),
+      sendPage: createPageSender(options.log),
       calls: [...nowCalls(options), ...usageCalls(usage), ...promptCalls(prompts), ...calls],
       server,
       limits,

@@ -1,6 +1,8 @@
 import { ExcursorError } from "../core/errors.ts";
+import { awaitedLater } from "../core/ignored-failures.ts";
+import type { Log } from "../observe/log.ts";
 import type { GatewayExchange } from "../server/gateway-exchange.ts";
-import { INDEX, loadUiFiles, type UiFile, type UiFiles } from "./ui-files.ts";
+import { INDEX, isOutdated, loadUiFiles, type UiFile, type UiFiles } from "./ui-files.ts";
 
 /** Nothing but the page's own files runs or loads, and nothing inline (SEC-46). */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -22,18 +24,29 @@ const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-cache",
 };
 
+const BUNDLING = "Bundling the page of the dashboard, once. Answers do not wait for it.";
+
 export type SendPage = (exchange: GatewayExchange, path: string, status?: number) => Promise<void>;
 
-/** Returns a function that sends a file of the page. Every path without a file gets the start page. */
-export function createPageSender(load: () => Promise<UiFiles> = loadUiFiles): SendPage {
+/**
+ * Returns a function that sends a file of the page. Every path without a file gets the start page. In a checkout whose page
+ * is not bundled, bundles it at once.
+ */
+export function createPageSender(log: Pick<Log, "info" | "warn">): SendPage {
   let loading: Promise<UiFiles> | undefined;
-  return async (exchange, path, status = 200) => {
-    loading ??= load();
-    // A failed build is tried again with the next request.
-    loading.catch(() => {
+  const load = (): Promise<UiFiles> => {
+    loading ??= loadUiFiles(() => log.info({}, BUNDLING)).catch((thrown) => {
+      const error = ExcursorError.from(thrown);
+      log.warn({}, `${error.message} ${error.hint ?? ""}`);
+      // The next request tries again.
       loading = undefined;
+      throw error;
     });
-    const files = await loading;
+    return loading;
+  };
+  if (isOutdated()) void awaitedLater(load());
+  return async (exchange, path, status = 200) => {
+    const files = await load();
     const file = files.get(path) ?? (path.includes(".") ? undefined : files.get(INDEX));
     if (!file) throw new ExcursorError("unknown_path", [], { hint: null });
     send(exchange, file, status);

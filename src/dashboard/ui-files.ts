@@ -31,10 +31,13 @@ const TYPES: Readonly<Record<string, string>> = {
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BUILD_MS = 60_000;
 
-/** Reads the bundle of the page into memory. In a checkout, bundles it first if its sources are newer. */
-export async function loadUiFiles(root = ROOT): Promise<UiFiles> {
-  const folder = join(root, "dist", "ui");
-  if (isOutdated(root, folder)) await build(root);
+/** Reads the bundle of the page into memory. Bundles it first, and calls `onBuild`, if it is outdated. */
+export async function loadUiFiles(onBuild: () => void, root = ROOT): Promise<UiFiles> {
+  if (isOutdated(root)) {
+    onBuild();
+    await build(root);
+  }
+  const folder = folderIn(root);
   const paths = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return new Map(
     paths.map((entry) => {
@@ -49,15 +52,17 @@ export async function loadUiFiles(root = ROOT): Promise<UiFiles> {
 }
 
 /** True in a checkout whose bundle is missing or older than its sources. An installed package has no sources. */
-function isOutdated(root: string, folder: string): boolean {
+export function isOutdated(root = ROOT): boolean {
   const sources = join(root, "ui");
   if (!existsSync(sources)) return false;
-  const index = join(folder, INDEX);
+  const index = join(folderIn(root), INDEX);
   if (!existsSync(index)) return true;
   const builtAt = statSync(index).mtimeMs;
   const entries = readdirSync(sources, { recursive: true, withFileTypes: true });
   return entries.some((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs > builtAt);
 }
+
+const folderIn = (root: string): string => join(root, "dist", "ui");
 
 async function build(root: string): Promise<void> {
   try {

@@ -34,12 +34,13 @@ export interface ComposeDashboardOptions extends DashboardServices {
 
 /** Connects the dashboard with the parts of a gateway. */
 export function composeDashboard({ version, examine, loaded, opened, isDemo, running }: ComposeDashboardOptions) {
-  const { parts, keys, logTail, accounts, capture } = opened;
+  const { parts, keys, log, logTail, accounts, capture } = opened;
   const { values: config, home } = loaded;
   const { record, prices, driverOf, cluster } = parts;
   return createDashboard({
     version,
     isDemo,
+    log,
     limits: config.limits,
     usage: record.connection,
     engine: parts.engine,
