@@ -1,14 +1,10 @@
-import { subscribe } from "node:diagnostics_channel";
 import { mkdtempSync, rmSync } from "node:fs";
-import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@redis/client";
 import { loadConfig } from "../../src/app/load-config.ts";
 import { openGateway } from "../../src/app/open-gateway.ts";
-import { listNodes } from "../../src/cluster/nodes/list-nodes.ts";
-import { Secret } from "../../src/core/secret.ts";
 import { addKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { startSim } from "../../src/sim/server.ts";
 import { startRedis } from "../../test/cluster/support/redis-process.ts";
@@ -37,8 +33,6 @@ interface Sums {
   readonly scripts: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** Bytes between gateways, in both directions. */
-  readonly bytesBetween: number;
   readonly cpuUs: number;
 }
 
@@ -69,7 +63,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: "a tool result that is forwarded, and the next call; a key with limits",
+    name: "a tool result that is replayed by another gateway, and the next call; a key with limits",
     hasLimits: true,
     async prepare(ask, id) {
       const step = `call look {"at":"a"} ;; wait`;
@@ -80,25 +74,6 @@ const SCENARIOS: readonly Scenario[] = [
     },
   },
 ];
-
-/** All connections to servers in this process, gateways included. */
-const sockets = new Map<Socket, number | undefined>();
-subscribe("net.server.socket", (message) => {
-  const { socket } = message as { readonly socket: Socket };
-  sockets.set(socket, socket.localPort);
-});
-
-const bytesAt = (ports: ReadonlySet<number>): number =>
-  [...sockets].reduce(
-    (sum, [socket, port]) => sum + (ports.has(port ?? 0) ? socket.bytesRead + socket.bytesWritten : 0),
-    0,
-  );
-
-/** Returns the ports at which the gateways listen for each other. */
-async function portsOf(url: string): Promise<ReadonlySet<number>> {
-  const { nodes } = await listNodes(new Secret(url));
-  return new Set(nodes.map(({ advertise }) => Number(new URL(advertise).port)));
-}
 
 const cleanups: (() => unknown)[] = [];
 const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
@@ -128,15 +103,13 @@ async function main(): Promise<void> {
     const gateway = await openGateway(loadConfig({ flags: {}, environment }), { isDemo: false, writeLog: () => {} });
     defer(() => gateway.close(0));
     nodes.push({ url: gateway.url, home });
-    ports = await portsOf(redis.url);
   };
-  let ports: ReadonlySet<number> = new Set();
   /** The replies to INFO are traffic, too, and do not count. */
   let told = 0;
   const sums = async (): Promise<Sums> => {
     const info = await operator.info("all");
     const { bytesOut, ...rest } = readSums(info);
-    const counted = { ...rest, bytesOut: bytesOut - told, bytesBetween: bytesAt(ports) };
+    const counted = { ...rest, bytesOut: bytesOut - told };
     told += info.length;
     return counted;
   };
@@ -181,12 +154,11 @@ async function main(): Promise<void> {
   }
 }
 
-const cells = ({ commands, scripts, bytesIn, bytesOut, bytesBetween, cpuUs }: Sums): readonly string[] => [
+const cells = ({ commands, scripts, bytesIn, bytesOut, cpuUs }: Sums): readonly string[] => [
   commands.toFixed(1),
   scripts.toFixed(1),
   bytesIn.toFixed(0),
   bytesOut.toFixed(0),
-  bytesBetween.toFixed(0),
   `${cpuUs.toFixed(0)} µs`,
 ];
 
@@ -226,14 +198,13 @@ const mapSums = (sums: Sums, change: (value: number, name: keyof Sums) => number
   scripts: change(sums.scripts, "scripts"),
   bytesIn: change(sums.bytesIn, "bytesIn"),
   bytesOut: change(sums.bytesOut, "bytesOut"),
-  bytesBetween: change(sums.bytesBetween, "bytesBetween"),
   cpuUs: change(sums.cpuUs, "cpuUs"),
 });
 
 const minus = (sums: Sums, before: Sums): Sums => mapSums(sums, (value, name) => value - before[name]);
 
 /** Reads INFO of Redis. Asking for it is left out. */
-function readSums(info: string): Omit<Sums, "bytesBetween"> {
+function readSums(info: string): Sums {
   const field = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, "m").exec(info)?.[1] ?? 0);
   const calls = (names: string) =>
     [...info.matchAll(new RegExp(`^cmdstat_(?:${names}):calls=(\\d+)`, "gm"))].reduce(

@@ -79,11 +79,6 @@ export function startRelay(upstream: Upstream): Promise<Subject> {
   return start([fileOf("../peers/relay.ts"), upstream.url], {});
 }
 
-/** Starts the floor of a forwarded follow-up. */
-export async function startHttpRelay({ port, key }: Subject): Promise<Subject> {
-  return { ...(await start([fileOf("../peers/http-relay.ts"), String(port)], {})), key };
-}
-
 /** One process with two listeners: that for Cursor's clients, and the gateway. */
 export interface Face {
   readonly cursor: Subject;

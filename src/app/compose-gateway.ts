@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { WatchForwarded } from "../cluster/turns/serve-turn.ts";
 import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { openHome } from "../config/home.ts";
 import type { Limits } from "../config/limits.ts";
@@ -28,7 +27,6 @@ import { createSchemaChecker } from "../schema/schema-checker.ts";
 import { isOwner } from "../server/gate/keys/caller-keys.ts";
 import type { KeyLimits } from "../server/gate/keys/gateway-keys.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
-import type { SharedGate } from "../server/gate/shared-limits.ts";
 import { createEditorSessionStore } from "../state/editor-session-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
@@ -43,7 +41,7 @@ import { createConnectionPool } from "../wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import type { Capture } from "./capture/open-capture.ts";
-import { openOwnState, openSharedState } from "./cluster/shared-state.ts";
+import { openOwnState, openSharedState, type SharedState } from "./cluster/shared-state.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
@@ -89,7 +87,7 @@ export interface GatewayParts {
   /** Absent if the gateway is alone. */
   readonly cluster: Cluster | undefined;
   /** Absent if the gateway is alone. */
-  readonly sharedGate: SharedGate | undefined;
+  readonly shared: SharedState | undefined;
   /** Where calls of tools are kept, so that none is made twice. */
   readonly toolAnswers: HubAnswers;
   prewarm(): void;
@@ -100,6 +98,8 @@ export interface ComposeOptions {
   readonly config: Config;
   readonly home: string;
   readonly log: Log;
+  /** Returns a secret that is made of the gateway's key, one for each purpose. */
+  readonly secretFor: (purpose: string) => Secret;
   /** The accounts for callers without a token of their own. */
   readonly access: AccessTokens;
   /** Called with every secret found through the settings. */
@@ -176,7 +176,7 @@ async function compose(
   });
   onClose(() => charges.close());
   const hopId = newHopId();
-  const prompts = cluster?.prompts.own ?? new OwnerPrompts();
+  const prompts = new OwnerPrompts();
   const drivers = await composeDrivers(options.drivers ?? DRIVERS, config, {
     origin,
     transports,
@@ -239,6 +239,7 @@ async function compose(
     callLog: (entry) => {
       logCall(log, entry);
       usage.onCall(entry);
+      cluster?.onCall(entry);
     },
     hub,
     hubCallLog: (entry) => {
@@ -248,13 +249,10 @@ async function compose(
     hubAnswers: toolAnswers,
     maxHubSteps: config.limits.hubSteps,
     schemas,
-    nodeTag: cluster?.tag,
   });
   onClose(() => engine.close());
-  const watch: WatchForwarded = (...given) => usage.beginForwarded(...given);
-  const sharing = { ...engine, ...(shared && { settled: shared.settled }) };
-  const joined = (await cluster?.join({ engine: sharing, route: drivers.route, watch })) ?? engine;
-  const named = withModelNames(joined, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
+  cluster?.join(engine);
+  const named = withModelNames(engine, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
   const facing = logPhases(named, config.logLevel, log);
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
@@ -266,8 +264,7 @@ async function compose(
       log,
       state,
       stores,
-      callIds: shared?.callIds,
-      sealSecret: cluster?.secretFor("reasoning"),
+      sealSecret: options.secretFor("reasoning"),
       limits: config.limits,
       thinking: config.thinking,
     }),
@@ -281,10 +278,10 @@ async function compose(
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     ownModels: ownModels(drivers),
     agents: () => [...drivers.all.values()].flatMap((driver) => driver.listAgents?.() ?? []),
-    prompts: cluster?.prompts ?? prompts,
+    prompts,
     sessions: createEditorSessionStore(state),
     toolAnswers,
-    sharedGate: shared?.gate,
+    shared,
     hub,
     cluster,
     requestsPerMinuteOf,

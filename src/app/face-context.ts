@@ -10,16 +10,14 @@ export interface FaceContextOptions extends Pick<FaceContext, "engine" | "images
   readonly state: StateDatabase;
   /** Default: those of the state. */
   readonly stores?: Pick<ConversationStores, "thoughts" | "responses">;
-  /** The ids of calls that all gateways of a cluster remember. */
-  readonly callIds?: FaceContext["stores"]["callIds"];
-  /** The secret that seals reasoning for all gateways of a cluster. Absent: one is made and kept. */
-  readonly sealSecret?: Secret | undefined;
+  /** Seals reasoning. */
+  readonly sealSecret: Secret;
   readonly limits: Limits;
   readonly thinking?: Config["thinking"];
 }
 
 export function createFaceContext(options: FaceContextOptions): FaceContext {
-  const { state, stores = openOwnState(state), callIds, sealSecret, limits, thinking, ...rest } = options;
+  const { state, stores = openOwnState(state), sealSecret, limits, thinking, ...rest } = options;
   return {
     ...rest,
     limits: { maxImages: limits.images, maxMessages: limits.messages, maxTools: limits.tools },
@@ -28,7 +26,6 @@ export function createFaceContext(options: FaceContextOptions): FaceContext {
       thoughts: stores.thoughts,
       responses: stores.responses,
       keyValues: (space) => createKeyValueStore(state, space),
-      callIds,
       sealSecret,
     },
     startedAt: new Date(),

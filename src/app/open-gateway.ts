@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
-import { withBriefTurns } from "../cluster/redis/brief-turns.ts";
-import type { SharedKeys } from "../cluster/redis/keys/shared-keys.ts";
-import type { SharedLogins } from "../cluster/redis/logins/shared-logins.ts";
-import { keyOf } from "../config/key-file.ts";
+import type { KeyRegister } from "../cluster/redis/keys/key-register.ts";
+import { keyOf, newKey, secretOf } from "../config/key-file.ts";
 import type { AccessTokens } from "../core/access/access.ts";
 import type { Engine } from "../core/engine/engine.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -26,9 +24,8 @@ import type { Simulator } from "../sim/server.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
 import { type Accounts, openAccounts } from "./accounts/open-accounts.ts";
 import { type Capture, openCapture } from "./capture/open-capture.ts";
-import { type ClusterMember, openConfiguredCluster, passwordsIn } from "./cluster/open-configured-cluster.ts";
+import { openConfiguredCluster, passwordsIn } from "./cluster/open-configured-cluster.ts";
 import { shareKeys } from "./cluster/share-keys.ts";
-import { shareLogins } from "./cluster/share-logins.ts";
 import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
 import { composeDashboard, type DashboardServices } from "./dashboard/compose-dashboard.ts";
 import { DRIVERS } from "./drivers.ts";
@@ -98,17 +95,23 @@ export interface OpenEngine {
   close(): Promise<void>;
 }
 
+/** What a gateway has that an engine without listeners has not. */
+interface GatewayIdentity {
+  /** Its own key. */
+  readonly key: Secret;
+  readonly version: string;
+}
+
 /** Opens everything but the listeners. */
 export async function openEngine(
   loaded: LoadedConfig,
   { isDemo, writeLog, drivers }: OpenOptions,
-  member?: ClusterMember,
+  member?: GatewayIdentity,
 ): Promise<OpenEngine> {
   const { values: config, home } = loaded;
   const redactor = createRedactor();
-  const { secret: clusterSecret, loginKey, redis } = config.cluster;
-  for (const secret of [config.token, clusterSecret, loginKey]) if (secret) redactor.add(secret.reveal());
-  for (const secret of [...givenSecrets(), ...passwordsIn(redis)]) redactor.add(secret);
+  if (config.token) redactor.add(config.token.reveal());
+  for (const secret of [...givenSecrets(), ...passwordsIn(config.cluster.redis)]) redactor.add(secret);
   const logTail = new LogTail();
   const log = createLog({
     level: config.logLevel,
@@ -119,18 +122,13 @@ export async function openEngine(
   });
 
   const onSecret = (secret: Secret, origin?: SecretOrigin) => redactor.add(secret.reveal(), origin);
-  const cluster = member && (await openConfiguredCluster(config, member, log));
-  let logins: SharedLogins | undefined;
+  const cluster = member && (await openConfiguredCluster(config, member.version, log));
   const accounts = openAccounts(loaded, {
     onSecret: (secret, name) => onSecret(secret, { type: "account", name }),
     onNotice: (text) => log.warn({}, text),
     log,
-    wrapStore: (local) => {
-      logins = shareLogins(cluster, config, local, log);
-      return logins ?? local;
-    },
   });
-  let sharedKeys: SharedKeys | undefined;
+  let register: KeyRegister | undefined;
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
   const capture = openCapture(loaded, {
     secrets: [home, config.key?.reveal() ?? "", config.token?.reveal() ?? "", ...givenSecrets()],
@@ -138,15 +136,13 @@ export async function openEngine(
   });
   const closeBackend = async () => {
     capture?.close();
-    logins?.close();
-    sharedKeys?.close();
+    await register?.close();
     accounts.close();
     await cluster?.close();
     await sim?.close();
   };
   try {
-    await logins?.sync();
-    if (cluster) sharedKeys = await shareKeys(cluster, home, log);
+    register = cluster && (await shareKeys(cluster.link, home, log));
     const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
     // No account is needed if callers may send tokens or other upstreams answer. One can be signed in later.
     const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config, drivers));
@@ -163,6 +159,7 @@ export async function openEngine(
       cluster,
       access,
       onSecret,
+      secretFor: (purpose) => secretOf(member?.key ?? new Secret(newKey()), purpose),
       keyName,
       keyLimits,
       keyAccount,
@@ -221,7 +218,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       key,
       allowsTokens: allowsTokens(config),
       issued: { keys },
-      sharedQuestions: parts.cluster?.questions,
+      sharedGate: parts.shared?.gate,
       readiness: parts.cluster && (() => readinessOf(parts.cluster)),
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       moreRoutes:
@@ -241,15 +238,13 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
           accountNames: accounts.names,
           ownModels: parts.ownModels,
           runs: {
-            engine: briefly(
-              recordTurns(parts.engine, parts.usage, "cursor", (id) => keys.withId(id)?.name),
-              parts.cluster,
-            ),
+            engine: recordTurns(parts.engine, parts.usage, "cursor", (id) => keys.withId(id)?.name),
             answers: parts.toolAnswers,
             isAllowed: ({ id }) => !isIssued(id) || keys.withId(id) !== undefined,
             instructions: () => readSmallFile(join(home, "cursor-instructions.md"), MAX_INSTRUCTION_BYTES),
           },
-          cluster: parts.cluster,
+          isDraining: () => parts.cluster?.isDraining === true,
+          messages: parts.shared?.messages,
           log,
           capture,
         }).catch(async (error) => {
@@ -288,11 +283,8 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       close(graceMs) {
         if (graceMs !== undefined) parts.cluster?.endHandOver();
         closing ??= (async () => {
-          if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs, config.limits.drainMs);
-          const runsOver = cursor?.close(graceMs);
-          const listeners = [gateway, bridge, ollama].map((listener) => listener?.close(graceMs));
-          const finished = parts.cluster?.finish(graceMs ?? config.limits.drainMs, runsOver);
-          await Promise.all([...listeners, runsOver, finished]);
+          if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs);
+          await Promise.all([gateway, cursor, bridge, ollama].map((listener) => listener?.close(graceMs)));
           await close();
         })();
         return closing;
@@ -304,10 +296,6 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
     throw error;
   }
 }
-
-/** No turn waits for Redis longer than a request may. */
-const briefly = <T extends Pick<Engine, "run">>(engine: T, cluster: Cluster | undefined): T =>
-  cluster ? withBriefTurns(engine, cluster.link) : engine;
 
 const readinessOf = (cluster: Cluster | undefined): Readiness =>
   cluster?.isDraining ? "draining" : cluster?.link.isUp === false ? "degraded" : "ready";

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Cluster } from "../cluster/cluster.ts";
-import { KnownMessages } from "../cluster/runs/known-messages.ts";
 import { restOriginOf } from "../config/backend-origin.ts";
+import { secretOf } from "../config/key-file.ts";
 import type { AccessTokens } from "../core/access/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
@@ -40,8 +39,10 @@ export interface CursorListenerOptions {
   readonly accountNames: () => readonly string[];
   readonly ownModels: GatewayParts["ownModels"];
   readonly runs: CursorFaceParts["runs"];
-  /** Absent: the gateway is alone. */
-  readonly cluster?: Pick<Cluster, "runs" | "link" | "secretFor" | "isDraining"> | undefined;
+  /** True if a balancer should send no more calls here. */
+  readonly isDraining: () => boolean;
+  /** The messages that opened runs of our own models. Absent: those of this process. */
+  readonly messages?: CursorFaceParts["messages"];
   readonly log: Log;
   readonly capture?: Capture | undefined;
 }
@@ -62,7 +63,7 @@ const LAST_WORDS_MS = 1000;
 
 /** Starts the listener for Cursor's own clients. */
 export async function startCursorFace(options: CursorListenerOptions): Promise<CursorListener> {
-  const { config, origin, log, cluster } = options;
+  const { config, origin, log, isDraining, messages } = options;
   const { limits } = config;
   const findProxy = proxyFromEnvironment(process.env);
   // Separate from the drivers' transports: resets by these clients must not close connections that other runs use.
@@ -86,10 +87,9 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     listModels: options.ownModels.list,
     isOwnModel: options.ownModels.isOne,
     onOwnCall: options.capture?.cursorTap,
-    tokenSecret: cluster?.secretFor("cursor face tokens"),
-    split: cluster?.runs,
-    isDraining: () => cluster?.isDraining === true,
-    messages: cluster && new KnownMessages(cluster.link, cluster.secretFor("cursor messages")),
+    tokenSecret: secretOf(options.key, "cursor face tokens"),
+    isDraining,
+    messages,
     refuseToken({ request }, token) {
       const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", digestOf(token).toString("latin1"));
       return refusal.kind === "rate-limited" ? refusal : invalidToken();
@@ -118,8 +118,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
       refuse(exchange, error);
       return;
     }
-    if (cluster) cluster.link.serveRequest(() => face.answer(exchange));
-    else face.answer(exchange);
+    face.answer(exchange);
   };
   const listener = await listenForBoth({
     host: HOST,

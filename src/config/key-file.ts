@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import fs from "node:fs";
 import { join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
@@ -32,6 +32,10 @@ export function keyOf(home: string, name: "key" | "bridge-key" | "path-secret" =
 
 /** Returns 256 random bits; the prefix lets people and scanners recognise the key. */
 export const newKey = (): string => `exc_${randomBytes(32).toString("base64url")}`;
+
+/** Returns a secret that is made of a key, one for each purpose. Processes with the same key have the same ones. */
+export const secretOf = (key: Secret, purpose: string): Secret =>
+  new Secret(createHmac("sha256", key.reveal()).update(`excursor ${purpose}`).digest("base64url"));
 
 const MAX_BYTES = 4096;
 

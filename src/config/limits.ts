@@ -19,7 +19,7 @@ export const LIMIT_SETTINGS = {
   ),
   redisMs: wholeNumber(
     50,
-    "In a cluster: how long a request waits for Redis before it continues without it, in milliseconds.",
+    "In a cluster: how long a step of a request waits for Redis before it continues without it, in milliseconds.",
   ),
   parkedMs: wholeNumber(15 * 60_000, "How long a parked run waits for tool results, in milliseconds."),
   pausedMs: wholeNumber(
@@ -74,8 +74,7 @@ export const FIXED_LIMITS = {
   /** Silence in a stream before a keep-alive is sent. */
   keepAliveMs: 15_000,
   /**
-   * How long a gateway that leaves its cluster has the others answer its new requests. If turns still arrive then, for up
-   * to `drainMs` more.
+   * How long a gateway that leaves its cluster still answers new requests, until the balancer has noticed.
    */
   handoverMs: 5000,
   /** Per request. */

@@ -164,20 +164,8 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
       "1 to 64 letters, digits and . _ -",
       (value) => /^[\w.-]{1,64}$/.test(value),
     ),
-    advertise: optionalText(
-      "URL at which the other gateways of the cluster reach this one, such as http://10.0.0.5:8790. The gateway listens on its port. Default: a free port on loopback, for gateways of one host.",
-      "an http URL with a port and without a path",
-      (value) => /^http:\/\/(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}\/?$/.test(value) && URL.canParse(value),
-    ),
-    secret: secret(
-      "Secret that the gateways of a cluster share. They prove it to each other. Required with `cluster.advertise` beyond loopback. Default: made of the gateway's key.",
-      "32 to 512 printable characters without spaces",
-      /^[\x21-\x7e]{32,512}$/,
-    ),
-    loginKey: secret(
-      "Key with which the gateways of a cluster encrypt the logins that they share in Redis. Give it by the environment. Default: logins stay where they were made.",
-      "32 to 512 printable characters without spaces",
-      /^[\x21-\x7e]{32,512}$/,
+    trustedNetwork: optionalBoolean(
+      "Whether a Redis on another machine may be used without TLS or a password. Whoever can write to Redis can make keys. Default: false.",
     ),
   },
   limits: LIMIT_SETTINGS,

@@ -1,4 +1,4 @@
-/** A value, or the promise of one. Stores on this machine give values at once; stores that several nodes share need time. */
+/** A value, or the promise of one. Stores on this machine give values at once; others need time. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** A store whose methods give their values at once. */

@@ -42,11 +42,6 @@ export interface Driver {
    * no program, does not keep the process alive, and never rejects: without a network it has no effect.
    */
   prewarm?(): Promise<void>;
-  /**
-   * Begins to read what the state of its conversation is, for a turn that is opened soon, perhaps with more messages that the
-   * client does not see. Asks no upstream. Never throws. Absent: reading takes no time.
-   */
-  prefetch?(turn: Turn): void;
   /** Passes a request on, and rejects with the upstream's refusal. Absent: the upstream has no such APIs. */
   passOn?(request: PassedRequest, signal: AbortSignal): Promise<PassedAnswer>;
   /** Returns what its automatic retries have come to, for metrics. Absent: it never retries. */

@@ -4,8 +4,6 @@ import type { Question } from "./activity.ts";
 export interface OwnerPrompt {
   /** The agent's name. */
   readonly from: string;
-  /** The gateway of a cluster on which the agent runs. Absent if the gateway is alone. */
-  readonly node?: string | undefined;
   readonly question: Question;
 }
 
@@ -28,7 +26,6 @@ const MAX_PROMPTS = 200;
  */
 export class OwnerPrompts implements OpenPrompts {
   readonly #open = new Map<string, OwnerPrompt>();
-  readonly #listeners = new Set<() => void>();
   #viewers = 0;
   #grace: NodeJS.Timeout | undefined;
 
@@ -48,18 +45,10 @@ export class OwnerPrompts implements OpenPrompts {
   /** Shows a question. The caller withdraws it with {@link withdraw} when it is settled. */
   add(prompt: OwnerPrompt): void {
     this.#open.set(prompt.question.id, prompt);
-    this.#changed();
   }
 
   withdraw(id: string): void {
     this.#open.delete(id);
-    this.#changed();
-  }
-
-  /** Calls the listener after each change. Returns what removes it. */
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   attend(): () => void {
@@ -74,9 +63,5 @@ export class OwnerPrompts implements OpenPrompts {
         for (const { question } of this.list) question.answer(undefined);
       }, GRACE_MS).unref();
     };
-  }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
   }
 }

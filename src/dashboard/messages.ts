@@ -28,34 +28,12 @@ export interface NowMessage {
   readonly prompts: readonly PromptRow[];
   /** The number of the last line of the log. */
   readonly logLine: number;
-  /** Null if the gateway is alone. */
-  readonly cluster: ClusterMessage | null;
 }
 
 export interface PromptRow {
   readonly id: string;
   /** The agent's name. */
   readonly from: string;
-  /** The gateway on which the agent runs; null if the gateway is alone. */
-  readonly node: string | null;
-}
-
-export interface ClusterMessage {
-  /** The name of this gateway. */
-  readonly node: string;
-  readonly isRedisUp: boolean;
-  readonly nodes: readonly NodeRow[];
-}
-
-export interface NodeRow {
-  readonly name: string;
-  readonly isDraining: boolean;
-  readonly parkedRuns: number;
-  /** Turns that it has forwarded to others, and answered for others. */
-  readonly forwarded: number;
-  readonly served: number;
-  /** How far its clock is ahead of that of Redis. */
-  readonly clockAheadMs: number;
 }
 
 export interface LiveRow {

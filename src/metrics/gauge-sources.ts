@@ -19,11 +19,7 @@ export interface GaugeSources {
 interface ClusterStats {
   readonly isRedisUp: boolean;
   readonly redisFailures: number;
-  readonly nodes: { readonly length: number };
-  /** Turns by what became of them. */
-  readonly forwards: Readonly<Record<string, number>>;
-  /** Requests of other gateways that were refused, by reason. */
-  readonly refused: Iterable<readonly [reason: string, count: number]>;
+  readonly replays: number;
 }
 
 interface TraceStats {

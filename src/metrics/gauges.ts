@@ -108,41 +108,26 @@ function addClusterGauges(
   gauge: (name: string, help: string, read: () => number) => void,
   stats: NonNullable<GaugeSources["cluster"]>,
 ): void {
-  gauge("excursor_cluster_nodes", "Gateways of the cluster that this one knows, itself included.", () => {
-    return stats().nodes.length;
-  });
   gauge("excursor_cluster_redis_up", "1 if the cluster's Redis replies in time.", () => (stats().isRedisUp ? 1 : 0));
-  const counter = (name: string, help: string, label: string, read: () => Iterable<readonly [string, number]>) => {
+  const counter = (name: string, help: string, read: () => number) => {
     new Counter({
       name,
       help,
-      labelNames: [label],
       registers: [register],
       collect() {
         this.reset();
-        for (const [value, count] of read()) this.inc({ [label]: value }, count);
+        this.inc(read());
       },
     });
   };
-  new Counter({
-    name: "excursor_cluster_redis_failures_total",
-    help: "Commands of the cluster's Redis that had no reply in time, or were refused.",
-    registers: [register],
-    collect() {
-      this.reset();
-      this.inc(stats().redisFailures);
-    },
-  });
   counter(
-    "excursor_cluster_forwards_total",
-    "Turns and messages of runs on other gateways. outcome: forwarded, gone (answered here, since the home node is gone), failed, served (taken here from another gateway).",
-    "outcome",
-    () => Object.entries(stats().forwards),
+    "excursor_cluster_redis_failures_total",
+    "Commands of the cluster's Redis that had no reply in time, or were refused.",
+    () => stats().redisFailures,
   );
   counter(
-    "excursor_cluster_refused_total",
-    "Requests to the cluster's port that were refused. reason: forged, expired, replayed, unknown.",
-    "reason",
-    () => stats().refused,
+    "excursor_cluster_replays_total",
+    "Follow-ups of runs that this gateway did not hold, which were replayed here.",
+    () => stats().replays,
   );
 }

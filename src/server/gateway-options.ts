@@ -16,7 +16,6 @@ import type { Readiness } from "./routes/health-routes.ts";
 import type { MetricsRouteOptions } from "./routes/metrics-route.ts";
 import type { RequestPasser } from "./routes/pass-route.ts";
 import type { Route } from "./routes/route.ts";
-import type { SharedQuestions } from "./routes/shared-questions.ts";
 import type { TurnRunner } from "./routes/turn-route.ts";
 
 export interface GatewayOptions {
@@ -44,8 +43,6 @@ export interface GatewayOptions {
   readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;
   /** What all nodes of a cluster count together. Absent: this process is alone. */
   readonly sharedGate?: SharedGate | undefined;
-  /** How answers to questions reach the gateway that has asked. Absent: this process is alone. */
-  readonly sharedQuestions?: SharedQuestions | undefined;
   readonly engine: TurnRunner & RequestPasser;
   readonly faces: FaceModules;
   readonly faceContext: FaceContext;

@@ -43,8 +43,8 @@ import { answerRaw, type ParserError, readHead, unreadable } from "./unreadable-
 const LAST_WORDS_MS = 1000;
 
 /**
- * How often requests under way are checked. In a cluster, the news of a revoked key needs up to half a second before that, and
- * its answers end within a second.
+ * How often requests under way are checked. The news of a revoked key may need up to half a second before that, and its
+ * answers end within a second.
  */
 const WATCH_MS = 250;
 
@@ -65,9 +65,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const bodies = BodyBudget.within(limits);
   const streamsOf = (id: string) => issued?.keys.withId(id)?.limits.streams;
-  const streams = new Seats("streamed answers", limits.streamsPerKey, streamsOf, options.sharedGate);
+  const streams = new Seats("streamed answers", limits.streamsPerKey, streamsOf);
   // The bridge asks its user in its own protocol.
-  const questions = page ? undefined : new Questions(options.sharedQuestions);
+  const questions = page ? undefined : new Questions();
   let isDraining = false;
   let onIdle = () => {};
   const routes: readonly Route[] = [
@@ -84,7 +84,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         socketService:
           options.websocket === "off"
             ? undefined
-            : { sockets, serve: (exchange, answer) => serve(() => serveMessage(exchange, face.name, answer)) },
+            : { sockets, serve: (exchange, answer) => serveMessage(exchange, face.name, answer) },
       }),
     ),
     ...(questions ? [answersRoute(questions, faces[0], limits)] : []),
@@ -125,9 +125,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const onFailed = ({ principal, notes }: Exchange) => {
     if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
   };
-
-  const { sharedGate } = options;
-  const serve = (work: () => Promise<void>) => (sharedGate ? sharedGate.serveRequest(work) : work());
 
   /** Serves one message of a WebSocket as a request. */
   const serveMessage = async (exchange: MessageExchange, face: string, answer: () => Promise<void>) => {
@@ -262,8 +259,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     host,
     port: options.port,
     limits,
-    onRequest: (request, response) => void serve(() => onRequest(request, response)),
-    onWebSocket: (...upgrade) => void serve(() => onRequest(...upgrade)),
+    onRequest: (request, response) => void onRequest(request, response),
+    onWebSocket: (...upgrade) => void onRequest(...upgrade),
     onUnreadable,
     use: {
       busy: () => new Set([...active].map(({ request }) => request.socket)),

@@ -19,10 +19,7 @@ const TABLE = {
 } as const;
 
 /** Keeps answers of the hub in the state file. If it is full, the principal that holds the most loses its oldest. */
-export function createHubAnswerStore(
-  database: StateDatabase,
-  options: HubAnswerStoreOptions = {},
-): AtOnce<Omit<HubAnswers, "claimRound" | "leases">> {
+export function createHubAnswerStore(database: StateDatabase, options: HubAnswerStoreOptions = {}): AtOnce<HubAnswers> {
   const { maxResultBytes = MAX_RESULT_BYTES } = options;
   const sql = prepareHubAnswerStatements(database.connection);
   const table = openSharedTable(database, TABLE, options);
@@ -57,6 +54,13 @@ export function createHubAnswerStore(
       insert: (principal, putAt) => write(sql.put(principal, id, askedKey, putAt), principal),
     });
 
+  const putRound: HubAnswers["putRound"] = (place, position, round) => {
+    const body = formatRound(round, maxResultBytes);
+    put(place, body.length, (key, principal) =>
+      sql.putRound(key, position, body, sealRound(principal, place.id, position, body)),
+    );
+  };
+
   return {
     findAsked: (principalId, askedKey) =>
       table.read(principalId, [] as KeptAnswer[], (principal, expired) =>
@@ -70,14 +74,14 @@ export function createHubAnswerStore(
         });
         return new Map(found);
       }),
-    putRound: (place, position, round) => {
-      const body = formatRound(round, maxResultBytes);
-      put(place, body.length, (key, principal) =>
-        sql.putRound(key, position, body, sealRound(principal, place.id, position, body)),
-      );
+    beginRound(place, position, round) {
+      putRound(place, position, round);
+      return true;
     },
+    putRound,
     putEnd: (place, { text, reason }, historyKey) =>
       put(place, text.length, (key) => sql.putEnd(key, text, reason, historyKey)),
     settle: ({ principalId, id }) => table.write(principalId, undefined, (principal) => sql.settle(principal, id)),
+    leave: () => {},
   };
 }

@@ -34,6 +34,7 @@ it("ends the MCP servers that it has started if a later step fails", async () =>
     log: createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false }),
     access: createGivenAccess(new Secret("demo")),
     onSecret: () => {},
+    secretFor: (purpose) => new Secret(purpose),
     keyName: () => undefined,
     isDemo: true,
   });

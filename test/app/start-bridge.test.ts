@@ -45,6 +45,7 @@ async function setUp(
     images: createImageLoader({ mode: "fetch" }),
     log,
     state: await openStateDatabase(":memory:"),
+    sealSecret: new Secret("the secret of the tests"),
     limits: given,
   });
   const keyValues = () => ({

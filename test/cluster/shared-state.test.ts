@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { RedisClient } from "../../src/cluster/redis/redis-link.ts";
 import { addKey, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { openLink } from "../contracts/nodes.ts";
+import { KEY } from "../gateway/support/gateway-process.ts";
 import { answersTo, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import type { OwnNode } from "./support/own-cluster.ts";
@@ -64,7 +65,7 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     for (const node of nodes) await expect.poll(() => ask(node), { timeout: 20_000 }).toBe(401);
   });
 
-  it("end the answers of a key that another one has revoked, also those that they forward (SEC-09)", async () => {
+  it("end the answers of a key that another one has revoked, also those that they replay (SEC-09)", async () => {
     const { at, trace } = await openSharedCluster(defer);
     const key = await addKey(at(0).home, "alice", { account: undefined, limits: { usage: [] } });
     const ask = (node: OwnNode, messages: Messages) =>
@@ -82,11 +83,11 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
       { role: "assistant", content: null, tool_calls: [call] },
       { role: "tool", tool_call_id: id, content: "saw a" },
     ];
-    // One goes on at the node that got its question, the other is forwarded to its home node.
+    // One is a question, the other is a follow-up that is replayed.
     const direct = await ask(at(1), [{ role: "user", content: "@sim say begun ;; silent 600000" }]);
-    const forwarded = await ask(at(1), followUp);
+    const replayed = await ask(at(1), followUp);
     const before = trace.filter(isGivenUp).length;
-    const reading = [direct, forwarded].map(async (stream) => {
+    const reading = [direct, replayed].map(async (stream) => {
       let text = "";
       await expect(
         (async () => {
@@ -124,27 +125,7 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     expect(traced("run_request")).toBe(before);
   });
 
-  it("begin no run for a stream beyond the limit of its key, whichever of them has the others", async () => {
-    const { at, traced } = await openSharedCluster(defer, ["a", "b"]);
-    const limits = { usage: ["1000 steps/conversation"], streams: 1 };
-    const key = await addKey(at(0).home, "alice", { account: undefined, limits });
-    const open = (node: OwnNode, content: string) =>
-      clientOf(node, key.reveal()).chat.completions.create({
-        model: "gpt-5.5",
-        stream: true,
-        messages: [{ role: "user", content }],
-      });
-    const drain = async (node: OwnNode) => Array.fromAsync(await open(node, "@sim say warm"));
-    for (const node of [at(0), at(1)]) await expect.poll(() => statusOf(drain(node)), { timeout: 20_000 }).toBe(200);
-    const held = await open(at(0), "@sim say first ;; silent 60000");
-    const before = traced("run_request");
-    expect(await statusOf(open(at(1), "@sim say second"))).toBe(429);
-    expect(traced("run_request")).toBe(before);
-    held.controller.abort();
-    await expect.poll(() => statusOf(drain(at(1))), { timeout: 20_000 }).toBe(200);
-  });
-
-  it("leave nothing in Redis that stays for ever, and no prompt in clear text (SEC-48)", async () => {
+  it("leave nothing in Redis that stays for ever, and nothing that opens anything (SEC-48)", async () => {
     const { at, redis, nodes } = await openSharedCluster(defer, ["a", "b"]);
     const count = await keyCounter(redis, defer);
     const limits = { usage: ["100000 tokens/day", "50 steps/conversation", "1000 requests/minute"], streams: 9 };
@@ -176,7 +157,8 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     );
     expect(all.length).toBeGreaterThan(20);
     expect(all.filter(({ ttl }) => ttl === -1).map(({ name }) => name)).toEqual([]);
-    expect(all.filter(({ text }) => /secret-words|@sim/.test(text)).map(({ name }) => name)).toEqual([]);
+    const opens = [KEY, key.reveal(), "tester"];
+    expect(all.filter(({ text }) => opens.some((secret) => text.includes(secret))).map(({ name }) => name)).toEqual([]);
   }, 60_000);
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createFaceContext } from "../../src/app/face-context.ts";
 import { ERROR_KINDS, type ErrorKind, ExcursorError } from "../../src/core/errors.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
+import { Secret } from "../../src/core/secret.ts";
 import type { JsonObject } from "../../src/core/turn.ts";
 import type { ParsedRequest, StreamRenderer } from "../../src/faces/shared/face.ts";
 import type { FaceModule } from "../../src/faces/shared/face-module.ts";
@@ -132,6 +133,7 @@ export function describeFace(name: string, fixture: FaceFixture): void {
       images: { load: () => Promise.reject(new Error("There are no images.")) },
       log: { info: () => {}, warn: () => {}, error: () => {} },
       state: await openStateDatabase(":memory:"),
+      sealSecret: new Secret("the secret of the tests"),
       limits: DEFAULT_LIMITS,
     });
     const { pathname, searchParams } = new URL(request.url, "http://gateway");

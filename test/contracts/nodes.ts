@@ -3,12 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { shareKeys } from "../../src/app/cluster/share-keys.ts";
-import type { AnswerCopies } from "../../src/cluster/copies/hub-copies.ts";
 import { RedisSpending } from "../../src/cluster/redis/limits/redis-spending.ts";
-import { SharedLogins } from "../../src/cluster/redis/logins/shared-logins.ts";
-import { Packing } from "../../src/cluster/redis/packing.ts";
 import { openRedisLink, type RedisLink } from "../../src/cluster/redis/redis-link.ts";
-import { createSharedCallIds } from "../../src/cluster/redis/stores/shared-call-ids.ts";
 import { createSharedCheckpoints } from "../../src/cluster/redis/stores/shared-checkpoints.ts";
 import { createSharedHubAnswers } from "../../src/cluster/redis/stores/shared-hub-answers.ts";
 import { createSharedResponses } from "../../src/cluster/redis/stores/shared-responses.ts";
@@ -21,8 +17,6 @@ import type { HubAnswers } from "../../src/core/hub/hub-answers.ts";
 import { parseLimit } from "../../src/core/limits/limit.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { Thoughts } from "../../src/core/thinking/thoughts.ts";
-import { type AccountStore, createAccountStore } from "../../src/credentials/account-store.ts";
-import { CallMemory } from "../../src/faces/shared/tools/call-memory.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
 import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
@@ -47,7 +41,6 @@ export interface NodeStores {
   readonly responses: ResponseStore;
   readonly thoughts: Thoughts;
   readonly hubAnswers: HubAnswers;
-  readonly accounts: AccountStore;
   /** The folder of its issued keys. */
   readonly home: string;
   readonly usage: UsageStore;
@@ -55,7 +48,6 @@ export interface NodeStores {
   readonly sinks: readonly UsageSink[];
   /** Those of a key with {@link DAY_LIMIT}. */
   readonly limits: UsageLimits;
-  readonly calls: CallMemory;
   /** Resolves when other nodes can see what was written. */
   settled(): Promise<void>;
 }
@@ -79,9 +71,6 @@ async function openUsage(home: string, defer: Defer): Promise<UsageStore> {
   defer(() => store.close());
   return store;
 }
-
-const openAccounts = (home: string): AccountStore =>
-  createAccountStore({ home, keychain: undefined, onNotice: expect.unreachable });
 
 const createLimits = (store: UsageStore, shared?: SharedSpending): UsageLimits =>
   new UsageLimits({
@@ -109,25 +98,23 @@ export async function sqliteNodes(defer: Defer): Promise<Nodes> {
         responses: createResponseStore(state),
         thoughts: createThoughtStore(state),
         hubAnswers: createHubAnswerStore(state),
-        accounts: openAccounts(home),
         home,
         usage,
         sinks: [usage],
         limits: createLimits(usage),
-        calls: new CallMemory(),
         settled: async () => void usage.flush(),
       };
     },
   };
 }
 
-const log = createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false });
+const silent = createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false });
 
 /** A busy machine makes Redis late, which is another test. */
 const PATIENT_MS = 2000;
 
 /** Opens a link of its own, as each process has one. */
-export async function openLink({ url }: Pick<RedisProcess, "url">, defer: Defer) {
+export async function openLink({ url }: Pick<RedisProcess, "url">, defer: Defer, log = silent) {
   const link = await openRedisLink({ url: new Secret(url), log, askMs: PATIENT_MS });
   defer(() => link.close());
   return link;
@@ -137,15 +124,6 @@ export interface RedisNodes extends Nodes {
   readonly redis: RedisProcess;
   open(): Promise<NodeStores & { readonly link: RedisLink }>;
 }
-
-/** Copies of a gateway that sends none. */
-export const NO_COPIES: AnswerCopies = {
-  prepare: () => {},
-  send: () => {},
-  acknowledged: async () => {},
-  findAsked: () => [],
-  findAnswered: () => new Map(),
-};
 
 /** Long enough for no test to see it: nodes look for changes when they are told to. */
 const NEVER_MS = 3_600_000;
@@ -163,35 +141,19 @@ export async function redisNodes(defer: Defer): Promise<RedisNodes> {
       const state = await openStateDatabase(":memory:");
       const usage = await openUsage(home, defer);
       const writes = new WriteBehind(link);
-      const packing = (purpose: string) => new Packing(new Secret("the cluster's secret"), purpose);
-      const parts = { link, writes, packing: packing("values"), scope: "sim" };
-      const spending = new RedisSpending({ link, writes, unsettled: usage.unsettled, nodes: () => 2 });
-      const stream = new UsageStream({
-        link,
-        writes,
-        packing: packing("usage"),
-        store: usage,
-        log,
-        intervalMs: NEVER_MS,
-      });
-      const keys = await shareKeys({ link, packing }, home, log);
-      const accounts = new SharedLogins({
-        link,
-        packing: packing("logins"),
-        local: openAccounts(home),
-        onProblem: expect.unreachable,
-        intervalMs: NEVER_MS,
-      });
+      const parts = { link, writes, scope: "sim", redisMs: PATIENT_MS };
+      const spending = new RedisSpending({ link, writes, unsettled: usage.unsettled });
+      const stream = new UsageStream({ link, writes, store: usage, intervalMs: NEVER_MS });
+      const keys = await shareKeys(link, home, silent);
       const look = async () => {
         if (!link.isUp) return;
         // Twice: one that is under way may have begun before the change.
-        for (let time = 0; time < 2; time++) await Promise.all([keys.sync(), accounts.sync(), stream.read()]);
+        for (let time = 0; time < 2; time++) await Promise.all([keys.sync(), stream.read()]);
       };
       looks.push(look);
       defer(async () => {
         looks.splice(looks.indexOf(look), 1);
         keys.close();
-        accounts.close();
         spending.close();
         await stream.close();
         writes.close();
@@ -202,13 +164,11 @@ export async function redisNodes(defer: Defer): Promise<RedisNodes> {
         checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
         responses: createSharedResponses(parts, createResponseStore(state)),
         thoughts: createSharedThoughts(parts, createThoughtStore(state)),
-        hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state), NO_COPIES),
-        accounts,
+        hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
         home,
         usage,
         sinks: [usage, stream],
         limits: createLimits(usage, spending),
-        calls: new CallMemory(createSharedCallIds(link, writes, "face")),
         async settled() {
           usage.flush();
           stream.flush();

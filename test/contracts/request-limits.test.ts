@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createFaceContext } from "../../src/app/face-context.ts";
 import { FACES } from "../../src/app/faces.ts";
+import { Secret } from "../../src/core/secret.ts";
 import type { ParseContext } from "../../src/faces/shared/face.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { ControlledEngine } from "../server/support/controlled-engine.ts";
@@ -99,12 +100,16 @@ const context: ParseContext = {
   header: () => undefined,
 };
 
+const SECRET = new Secret("the secret of the tests");
+
 async function turnFaces() {
   const engine = new ControlledEngine([]);
   const limits = { ...DEFAULT_LIMITS, messages: LIMIT, tools: LIMIT, images: LIMIT };
   const state = await openStateDatabase(":memory:");
   const routes = FACES.gateway.flatMap((module) =>
-    module.routes(createFaceContext({ engine, images: context.images, log: {} as never, state, limits })),
+    module.routes(
+      createFaceContext({ engine, images: context.images, log: {} as never, state, sealSecret: SECRET, limits }),
+    ),
   );
   return new Map(routes.flatMap((route) => (route.type === "turn" ? [[route.path, route.face] as const] : [])));
 }

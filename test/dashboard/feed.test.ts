@@ -1,8 +1,5 @@
 import { connect } from "node:net";
-import type OpenAI from "openai";
-import { expect, it, onTestFinished } from "vitest";
-import type { NowMessage } from "../../src/dashboard/messages.ts";
-import { hasRedis, startRedis } from "../cluster/support/redis-process.ts";
+import { expect, it } from "vitest";
 import { openDashboard } from "./support/open-dashboard.ts";
 import { readFeed } from "./support/read-feed.ts";
 
@@ -29,42 +26,6 @@ it("shows a parked run, and drops it", async () => {
   expect((await visitor.send("DELETE", `/runs/${parked[0]?.id}`)).status).toBe(200);
   await readFeed(visitor, ({ parkedCount }) => parkedCount === 0);
 });
-
-it.skipIf(!hasRedis)(
-  "shows the gateways of a cluster, their parked runs and forwards, and that Redis is away",
-  async () => {
-    const redis = await startRedis((cleanup) => onTestFinished(async () => void (await cleanup())));
-    const open = (node: string) => openDashboard({ cluster: { redis: redis.url, node } });
-    const [a, b] = [await open("a"), await open("b")];
-    const figuresOf = ({ cluster }: NowMessage) =>
-      cluster?.nodes.map(({ name, parkedRuns, forwarded, served }) => [name, parkedRuns, forwarded, served]);
-    const shows = (figures: readonly unknown[]) => (message: NowMessage) =>
-      JSON.stringify(figuresOf(message)) === JSON.stringify(figures);
-    const question = { role: "user", content: "@sim call look {} ;; say done" };
-    const asked = await (await a.ask({ tools: TOOLS, messages: [question] })).json();
-    const { message } = (asked as OpenAI.ChatCompletion).choices[0] ?? expect.unreachable();
-    const { cluster } = await readFeed(
-      b,
-      shows([
-        ["a", 1, 0, 0],
-        ["b", 0, 0, 0],
-      ]),
-    );
-    expect(cluster).toMatchObject({ node: "b", isRedisUp: true });
-    const result = { role: "tool", tool_call_id: message.tool_calls?.[0]?.id, content: "seen" };
-    expect((await b.ask({ tools: TOOLS, messages: [question, message, result] })).status).toBe(200);
-    await readFeed(
-      a,
-      shows([
-        ["a", 0, 0, 1],
-        ["b", 0, 1, 0],
-      ]),
-    );
-    await redis.kill();
-    await readFeed(a, (now) => now.cluster?.isRedisUp === false);
-  },
-  60_000,
-);
 
 it("ends with the session", async () => {
   const visitor = await openDashboard();

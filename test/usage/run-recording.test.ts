@@ -1,9 +1,6 @@
 import { expect, it } from "vitest";
-import type { Usage } from "../../src/core/events.ts";
-import { NO_USAGE } from "../../src/core/rules/usage-estimate.ts";
 import type { RunRecord } from "../../src/usage/record/records.ts";
 import { UsageRecorder } from "../../src/usage/record/usage-recorder.ts";
-import { aTurn } from "../core/support/turns.ts";
 
 const END = {
   principalId: "owner",
@@ -32,18 +29,4 @@ it("a record of a run stays as it is when another request goes on with the run",
   recorder.end(second, END);
   expect(runs.map(({ requestIds }) => requestIds)).toEqual([["a"], ["a", "b"]]);
   expect(new Set(runs.map(({ id }) => id)).size).toBe(1);
-});
-
-it("a correction of a run is told to the gateway that has forwarded its last request, before and after that is over", () => {
-  const recorder = new UsageRecorder({ sinks: [] });
-  const told: Usage[] = [];
-  const first = recorder.begin("a", performance.now());
-  const watch = first.opens();
-  const forwarded = recorder.beginForwarded("b", aTurn(), (difference) => told.push(difference));
-  forwarded.meter.goesOn(watch);
-  const difference = { ...NO_USAGE, inputTokens: 5 };
-  watch.corrected(difference);
-  forwarded.end();
-  watch.corrected(difference);
-  expect(told).toEqual([difference, difference]);
 });

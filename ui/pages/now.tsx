@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { ClusterMessage, LiveRow, NodeRow, ParkedRow, RecentRow } from "../../src/dashboard/messages.ts";
+import type { LiveRow, ParkedRow, RecentRow } from "../../src/dashboard/messages.ts";
 import { now } from "../feed.ts";
 import { bytes, dollars, moment, NONE, short, span, whole } from "../format.ts";
 import { DemoButton } from "../parts/demo-button.tsx";
@@ -36,7 +36,6 @@ function NowContent() {
       <NowCharts />
       <Live rows={message?.requests ?? []} count={message?.requestCount ?? 0} />
       <Parked rows={message?.parked ?? []} count={message?.parkedCount ?? 0} />
-      {message?.cluster && <Cluster cluster={message.cluster} />}
       <Section title="Recent requests">
         <Table
           label="Recent requests"
@@ -49,43 +48,6 @@ function NowContent() {
     </>
   );
 }
-
-const Cluster = ({ cluster: { node, isRedisUp, nodes } }: { cluster: ClusterMessage }) => (
-  <Section title="Gateways of the cluster">
-    {!isRedisUp && (
-      <p role="status">
-        The cluster's Redis does not reply. Requests go on with what this gateway knows; limits are its share.
-      </p>
-    )}
-    <Table
-      label="Gateways of the cluster"
-      columns={nodeColumns(node)}
-      rows={nodes}
-      keyOf={({ name }) => name}
-      empty="No gateway is known."
-    />
-  </Section>
-);
-
-/** A difference of clocks that is worth a line. */
-const CLOCK_MS = 30_000;
-
-const nodeColumns = (own: string): Column<NodeRow>[] => [
-  { title: "Gateway", cell: ({ name }) => (name === own ? `${name} (this one)` : name) },
-  {
-    title: "State",
-    cell: ({ isDraining, clockAheadMs }) =>
-      [
-        isDraining ? "stopping" : "up",
-        Math.abs(clockAheadMs) >= CLOCK_MS ? `clock off by ${span(Math.abs(clockAheadMs))}` : "",
-      ]
-        .filter(Boolean)
-        .join(", "),
-  },
-  { title: "Parked runs", cell: ({ parkedRuns }) => whole(parkedRuns), isNumber: true },
-  { title: "Forwarded", cell: ({ forwarded }) => whole(forwarded), isNumber: true },
-  { title: "Answered for others", cell: ({ served }) => whole(served), isNumber: true },
-];
 
 const Tile = ({ name, value, unit }: { name: string; value: string; unit?: string | undefined }) => (
   <div class="tile">

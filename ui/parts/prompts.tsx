@@ -14,7 +14,7 @@ export const Prompts = () => (
   </>
 );
 
-function Prompt({ id, from, node }: PromptRow) {
+function Prompt({ id, from }: PromptRow) {
   const { value, error } = useLoaded<PromptReply>(`/prompts/${id}`);
   const [failure, setFailure] = useState<unknown>();
   const [isAnswered, setIsAnswered] = useState(false);
@@ -28,8 +28,7 @@ function Prompt({ id, from, node }: PromptRow) {
   return (
     <div class="card asked-user" role="alertdialog" aria-label={`A question of ${from}`}>
       <p>
-        <span class="tag warn">{node === null ? `${from} asks` : `${from} asks on ${node}`}</span> {value?.title}{" "}
-        {value?.kind && <code>{value.kind}</code>}
+        <span class="tag warn">{from} asks</span> {value?.title} {value?.kind && <code>{value.kind}</code>}
       </p>
       {value && value.detail !== "" && <pre class="plain prompt-detail">{value.detail}</pre>}
       {value?.isCut && <p class="bad-text">The rest is too long to be shown.</p>}

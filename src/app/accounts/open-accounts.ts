@@ -27,8 +27,6 @@ export interface OpenAccountsOptions {
   readonly onNotice: (text: string) => void;
   /** Logs the calls to the backend, at the levels debug and trace. */
   readonly log?: Log;
-  /** Replaces the store of the logins on this machine. */
-  readonly wrapStore?: (local: AccountStore) => AccountStore;
 }
 
 /** The signed-in accounts, and the services behind them. */
@@ -48,8 +46,7 @@ export function openAccounts({ values: config, home }: LoadedConfig, options: Op
   const plain = createHttp1Transport({ findProxy: proxyFromEnvironment(process.env) });
   const transport = options.log ? observeAccounts(plain, config.logLevel, options.log) : plain;
   const keychain = config.keychain === "off" ? undefined : createKeychain();
-  const { wrapStore = (local) => local } = options;
-  const store = wrapStore(createAccountStore({ home, keychain, onNotice: options.onNotice }));
+  const store = createAccountStore({ home, keychain, onNotice: options.onNotice });
   const auth = createAuthClient({ transport, origin });
   const { account } = config;
   const own = createStoreSource({ store, origin, account });

@@ -1,19 +1,14 @@
-import type { Cluster } from "../../cluster/cluster.ts";
-import { SharedKeys } from "../../cluster/redis/keys/shared-keys.ts";
+import { KeyRegister } from "../../cluster/redis/keys/key-register.ts";
+import type { RedisLink } from "../../cluster/redis/redis-link.ts";
 import { fileStamp } from "../../config/file-stamp.ts";
 import type { Log } from "../../observe/log.ts";
 import { keysPath, mergeKeys, parseKey, readKeyState } from "../../server/gate/keys/gateway-keys.ts";
 
 /** Keeps the issued keys in this home folder equal to those of the other gateways. Waits for theirs. */
-export async function shareKeys(
-  { link, packing }: Pick<Cluster, "link" | "packing">,
-  home: string,
-  log: Log,
-): Promise<SharedKeys> {
+export async function shareKeys(link: RedisLink, home: string, log: Log): Promise<KeyRegister> {
   const path = keysPath(home);
-  const keys = new SharedKeys({
+  const register = new KeyRegister({
     link,
-    packing: packing("keys"),
     file: {
       stamp: () => fileStamp(path),
       read: () => readKeyState(path),
@@ -22,6 +17,6 @@ export async function shareKeys(
     },
     onProblem: (text) => log.warn({}, `Keys cannot be shared with the cluster. ${text}`),
   });
-  await keys.sync();
-  return keys;
+  await register.sync();
+  return register;
 }

@@ -1,20 +1,19 @@
 import { createHash } from "node:crypto";
 import type { Cluster } from "../../cluster/cluster.ts";
+import { KnownMessages } from "../../cluster/redis/known-messages.ts";
 import { RedisGate } from "../../cluster/redis/limits/redis-gate.ts";
 import { RedisSpending } from "../../cluster/redis/limits/redis-spending.ts";
-import { createSharedCallIds } from "../../cluster/redis/stores/shared-call-ids.ts";
 import { createSharedCheckpoints } from "../../cluster/redis/stores/shared-checkpoints.ts";
 import { createSharedHubAnswers } from "../../cluster/redis/stores/shared-hub-answers.ts";
 import { createSharedResponses } from "../../cluster/redis/stores/shared-responses.ts";
 import { createSharedThoughts } from "../../cluster/redis/stores/shared-thoughts.ts";
-import type { StoreParts } from "../../cluster/redis/stores/store-parts.ts";
+import type { StoreParts } from "../../cluster/redis/stores/value-room.ts";
 import { UsageStream } from "../../cluster/redis/usage/usage-stream.ts";
 import { WriteBehind } from "../../cluster/redis/write-behind.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
 import type { ResponseStore } from "../../core/history/stored-responses.ts";
 import type { HubAnswers } from "../../core/hub/hub-answers.ts";
 import type { Thoughts } from "../../core/thinking/thoughts.ts";
-import { within } from "../../core/within.ts";
 import { createCheckpointStore } from "../../state/checkpoint-store.ts";
 import { createHubAnswerStore } from "../../state/hub-answer-store.ts";
 import { createResponseStore } from "../../state/response-store.ts";
@@ -33,13 +32,11 @@ export interface ConversationStores {
 /** What the gateways of a cluster have together. */
 export interface SharedState extends ConversationStores {
   readonly gate: RedisGate;
+  readonly messages: KnownMessages;
   /** Counts what is spent, with this store as the record of it. To be called once. */
   countSpending(store: UsageStore): RedisSpending;
-  callIds(face: string): ReturnType<typeof createSharedCallIds>;
   /** Sends the records of this store to the other gateways, and writes theirs to it. To be closed before the store. */
   followUsage(store: UsageStore): UsageStream;
-  /** Resolves when the other gateways can read what was written before, or after {@link SharedStateOptions.redisMs}. */
-  readonly settled: () => Promise<void>;
   /** Resolves when everything is sent, or Redis is away. */
   close(): Promise<void>;
 }
@@ -61,32 +58,28 @@ interface SharedStateOptions {
 
 /** Opens the state that a gateway shares with its cluster. */
 export function openSharedState(
-  cluster: Cluster,
+  { link }: Pick<Cluster, "link">,
   state: StateDatabase,
   { origin, redisMs }: SharedStateOptions,
 ): SharedState {
-  const { link, log } = cluster;
   const writes = new WriteBehind(link);
   const scope = createHash("sha256").update(origin).digest("hex").slice(0, 8);
-  const parts: StoreParts = { link, writes, packing: cluster.packing("values"), scope };
-  const nodes = () => cluster.view().nodes.length;
-  const gate = new RedisGate({ link, writes, nodes });
+  const parts: StoreParts = { link, writes, scope, redisMs };
+  const gate = new RedisGate(link);
   let spending: RedisSpending | undefined;
   return {
     checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
     responses: createSharedResponses(parts, createResponseStore(state)),
     thoughts: createSharedThoughts(parts, createThoughtStore(state)),
-    hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state), cluster.copies.open(scope)),
+    hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
+    messages: new KnownMessages(link),
     gate,
     countSpending({ unsettled }) {
-      spending = new RedisSpending({ link, writes, unsettled, nodes });
+      spending = new RedisSpending({ link, writes, unsettled });
       return spending;
     },
-    callIds: (face) => createSharedCallIds(link, writes, face),
-    followUsage: (store) => new UsageStream({ link, writes, packing: cluster.packing("usage"), store, log }),
-    settled: () => within(writes.settled(), redisMs),
+    followUsage: (store) => new UsageStream({ link, writes, store }),
     async close() {
-      gate.close();
       spending?.close();
       await writes.settled();
       writes.close();

@@ -36,7 +36,7 @@ export interface ComposeDashboardOptions extends DashboardServices {
 export function composeDashboard({ version, examine, loaded, opened, isDemo, running }: ComposeDashboardOptions) {
   const { parts, keys, log, logTail, accounts, capture } = opened;
   const { values: config, home } = loaded;
-  const { record, prices, driverOf, cluster } = parts;
+  const { record, prices, driverOf } = parts;
   return createDashboard({
     version,
     isDemo,
@@ -48,7 +48,6 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo, run
     prompts: parts.prompts,
     keyName: (principalId) => keys.withId(principalId)?.name ?? principalId,
     lastLogLine: () => logTail.last,
-    cluster: cluster && (() => cluster.view()),
     calls: [
       ...modelCalls({ engine: recordTurns(parts.engine, parts.usage, "dashboard"), prices, driverOf }),
       ...keyCalls({

@@ -76,7 +76,6 @@ export const serveCommand = () =>
       "Redis of the gateways that work together; use EXCURSOR_CLUSTER_REDIS if it has a password",
     )
     .option("--node <name>", "name of this gateway in the cluster (default: the host's name and the port)")
-    .option("--advertise <url>", "where the other gateways of the cluster reach this one (see docs/scaling.md)")
     .option("--json", "print the ready line as JSON", false)
     .addOption(new Option("--until-stdin-ends", "stop when stdin closes").default(false).hideHelp())
     .addHelpText(
@@ -95,7 +94,7 @@ Then, in another terminal:
 
 \`excursor config\` lists every setting with its value, origin and environment variable.`,
     )
-    .action(async ({ redis, node, advertise, ...flags }) => {
-      const cluster = { "cluster.redis": redis, "cluster.node": node, "cluster.advertise": advertise };
+    .action(async ({ redis, node, ...flags }) => {
+      const cluster = { "cluster.redis": redis, "cluster.node": node };
       await (await import("../actions/serve.ts")).runServe({ ...flags, ...cluster });
     });

@@ -1,9 +1,9 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as wait } from "node:timers/promises";
 import type { RedisClientOptions, RedisClientType } from "@redis/client";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Log } from "../../observe/log.ts";
-import { explainRedisError, TooOld } from "./redis-errors.ts";
+import { explainRedisError, isRefusal, isUnable, TooOld } from "./redis-errors.ts";
 
 type None = Record<never, never>;
 
@@ -18,6 +18,10 @@ export interface RedisLinkOptions {
   readonly askMs?: number | undefined;
   /** A connection without any reply for so long is opened anew. Default: 5 s. */
   readonly silenceMs?: number | undefined;
+  /** How long the start waits for a Redis that does not reply or takes no writes. Default: 60 s. */
+  readonly patienceMs?: number | undefined;
+  /** Called once if the start has to wait. */
+  readonly onWait?: (() => void) | undefined;
 }
 
 /** Why there is no result: Redis is away, this one reply is late, or Redis has refused the command. */
@@ -30,27 +34,41 @@ export interface RedisLink {
   /** Commands that had no reply in time or failed, since the start. */
   readonly failures: number;
   /**
-   * Does work that needs Redis. Resolves with the result of `fallback` if Redis is away, has no reply within
-   * 50 ms, or answers with an error. A command without a reply in time may still have had its effect.
+   * Does work that needs Redis. Resolves with the result of `fallback` if Redis is away, has no reply in time, or answers with
+   * an error. A command without a reply in time may still have had its effect.
    */
   ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T>;
-  /** Does the same within the time that the request which is being served has left. */
-  askBriefly<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T>;
-  /** Serves a request. All that it asks by `askBriefly` makes it wait no longer than 50 ms in sum. */
-  serveRequest<T>(serve: () => T): T;
   /** Calls the listener whenever `isUp` changes. Returns a function that ends this. */
   onChange(listener: (isUp: boolean) => void): () => void;
+  /** Tells all gateways, this one included, as far as they are connected. Nobody waits for it. */
+  tell(news: News): void;
+  /** Calls the listener with what gateways tell of this kind. */
+  onNews<Type extends News["type"]>(type: Type, listener: (news: Extract<News, { readonly type: Type }>) => void): void;
+  /** Warns of a value that somebody damaged or another version wrote, once for each kind. */
+  reportDamaged(kind: string): void;
   /** Returns the key of a value: `excursor:v1:PART:PART`. */
   key(...parts: readonly string[]): string;
   close(): void;
 }
 
+/** What a gateway tells the others. */
+type News =
+  /** This run was replayed by the gateway that tells it. */
+  | { readonly type: "ended"; readonly principalId: string; readonly id: string }
+  /** This stored answer was deleted. */
+  | { readonly type: "deleted"; readonly principalId: string; readonly id: string }
+  /** The register of keys has changed. */
+  | { readonly type: "keys" };
+
 /** How long a request waits for Redis. */
 const ASK_MS = 50;
 
-/** How long the start waits for Redis. */
-const START_MS = 5000;
+/** How long one attempt to connect may take, and the pause until the next one. */
+const ATTEMPT_MS = 2000;
+const PAUSE_MS = 250;
+const PATIENCE_MS = 60_000;
 
+/** How often it is looked whether a Redis that is away is back. */
 const PROBE_MS = 250;
 
 /** A host that vanished closes no connection. */
@@ -71,23 +89,42 @@ const CHECK_MS = 5000;
 /** How much longer than a request the probe waits. */
 const CHECK_PATIENCE = 2;
 
-/** Connects to Redis and checks that it can be used. Throws an error that names the setting. */
+/**
+ * Connects to Redis and checks that it can be used. Waits for one that does not reply or takes no writes, and gives up with
+ * `busy`. What waiting does not change throws an error that names the setting.
+ */
 export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
-  const { url, log, askMs = ASK_MS, silenceMs = SILENCE_MS } = options;
+  const { url, log, askMs = ASK_MS, patienceMs = PATIENCE_MS, onWait } = options;
   const { createClient, ErrorReply } = await loadClient();
-  const client: RedisClient = createClient(clientOptions(url.reveal(), silenceMs));
-  let lastError: unknown;
-  client.on("error", (error) => {
-    lastError = error;
-  });
-  try {
-    await checkStart(client, () => lastError);
-  } catch (error) {
-    client.destroy();
-    throw explainRedisError(error, url.reveal());
+  const deadline = performance.now() + patienceMs;
+  for (let isFirst = true; ; isFirst = false) {
+    let isStarted = false;
+    const client: RedisClient = createClient(clientOptions(options, () => isStarted));
+    // The first error tells more than those that follow from it.
+    let cause: unknown;
+    client.on("error", (error) => {
+      cause ??= error;
+    });
+    try {
+      await Promise.race([
+        connect(client),
+        wait(ATTEMPT_MS, undefined, { ref: false }).then(() => Promise.reject(LATE)),
+      ]);
+      isStarted = true;
+      const link = new ClientLink(client, log, askMs, (error) => error instanceof ErrorReply);
+      await link.listen();
+      return link;
+    } catch (error) {
+      client.destroy();
+      cause ??= error;
+    }
+    if (isRefusal(cause) || performance.now() + PAUSE_MS > deadline) throw explainRedisError(cause, url.reveal());
+    if (isFirst) onWait?.();
+    await wait(PAUSE_MS);
   }
-  return new ClientLink(client, log, askMs, (error) => error instanceof ErrorReply);
 }
+
+const LATE = new Error("no reply");
 
 async function loadClient(): Promise<typeof import("@redis/client")> {
   try {
@@ -97,8 +134,11 @@ async function loadClient(): Promise<typeof import("@redis/client")> {
   }
 }
 
-const clientOptions = (url: string, silenceMs: number): RedisClientOptions<None, None, None, 3> => ({
-  url,
+const clientOptions = (
+  { url, silenceMs = SILENCE_MS }: RedisLinkOptions,
+  isStarted: () => boolean,
+): RedisClientOptions<None, None, None, 3> => ({
+  url: url.reveal(),
   name: "excursor",
   RESP: 3,
   disableOfflineQueue: true,
@@ -106,33 +146,15 @@ const clientOptions = (url: string, silenceMs: number): RedisClientOptions<None,
   disableClientInfo: true,
   maintNotifications: "disabled",
   socket: {
-    connectTimeout: START_MS,
+    connectTimeout: ATTEMPT_MS,
     socketTimeout: silenceMs,
-    reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, MAX_RECONNECT_MS),
+    reconnectStrategy: (retries) => isStarted() && Math.min(50 * 2 ** retries, MAX_RECONNECT_MS),
   },
 });
 
-/** Waits until Redis replies. A wrong password is not waited for. */
-async function checkStart(client: RedisClient, lastError: () => unknown): Promise<void> {
-  const timeout = AbortSignal.timeout(START_MS);
-  const failed = new Promise<never>((_, reject) => {
-    client.on("error", (error) => {
-      if (error instanceof Error && isRefusal(error.message)) reject(error);
-    });
-    timeout.addEventListener("abort", () => reject(lastError() ?? new Error("no reply")), { once: true });
-  });
-  await Promise.race([client.connect().then(() => checkServer(client)), failed]);
-}
-
-/** Errors that another attempt does not change. */
-const isRefusal = (message: string): boolean => /^(?:WRONGPASS|NOAUTH|NOPERM|ERR|DENIED)\b/.test(message);
-
-/** Replies of a Redis that cannot take writes now: it is full, a replica, without its disk, or still loading. */
-const isUnable = (message: string): boolean =>
-  /^(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|BUSY)\b/.test(message);
-
 /** Checks the version, and that the user may write our keys. */
-async function checkServer(client: RedisClient): Promise<void> {
+async function connect(client: RedisClient): Promise<void> {
+  await client.connect();
   const hello = (await client.sendCommand(["HELLO"])) as unknown as Readonly<Record<string, unknown>>;
   const version = String(hello["version"] ?? "");
   if (!(Number.parseInt(version, 10) >= OLDEST_MAJOR)) throw new TooOld(version);
@@ -142,15 +164,17 @@ async function checkServer(client: RedisClient): Promise<void> {
 const writeCheck = (client: RedisClient): Promise<unknown> =>
   client.set(CHECK_KEY, "1", { expiration: { type: "PX", value: CHECK_MS } });
 
+type Listener = (news: News) => void;
+
 class ClientLink implements RedisLink {
   readonly #client: RedisClient;
   readonly #log: Log;
   readonly #askMs: number;
   readonly #listeners = new Set<(isUp: boolean) => void>();
+  readonly #newsListeners = new Map<string, Listener[]>();
+  readonly #reported = new Set<string>();
   readonly #probe: NodeJS.Timeout;
   readonly #isReply: (error: unknown) => error is Error;
-  /** How long the request that is being served may still wait. */
-  readonly #patience = new AsyncLocalStorage<{ leftMs: number }>();
   #isUp = true;
   #isProbing = false;
   #failures = 0;
@@ -162,8 +186,7 @@ class ClientLink implements RedisLink {
     this.#log = log;
     this.#isReply = isReply;
     client.on("error", () => this.#change(false));
-    // A dead machine closes no connection: only a probe tells.
-    this.#probe = setInterval(() => void this.#check(), PROBE_MS).unref();
+    this.#probe = setInterval(() => !this.#isUp && void this.#check(), PROBE_MS).unref();
   }
 
   get isUp(): boolean {
@@ -174,33 +197,9 @@ class ClientLink implements RedisLink {
     return this.#failures;
   }
 
-  ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T> {
-    return this.#ask(work, fallback, this.#askMs);
-  }
-
-  async askBriefly<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T> {
-    const patience = this.#patience.getStore();
-    if (!patience) return this.ask(work, fallback);
-    if (patience.leftMs <= 0) return fallback("away");
-    const begunAt = performance.now();
-    const onMissed = (why: Missed): T => {
-      if (why === "late") patience.leftMs = 0;
-      return fallback(why);
-    };
-    try {
-      return await this.#ask(work, onMissed, patience.leftMs);
-    } finally {
-      patience.leftMs -= performance.now() - begunAt;
-    }
-  }
-
-  serveRequest<T>(serve: () => T): T {
-    return this.#patience.run({ leftMs: this.#askMs }, serve);
-  }
-
-  async #ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T, waitMs: number): Promise<T> {
+  async ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T> {
     if (!this.#isUp) return fallback("away");
-    const result = await inTime(() => work(this.#client), waitMs);
+    const result = await inTime(() => work(this.#client), this.#askMs);
     if (result.type === "value") return result.value;
     this.#failures++;
     if (result.type === "late") {
@@ -213,13 +212,45 @@ class ClientLink implements RedisLink {
       return fallback("refused");
     }
     this.#change(false, result);
-    void this.#check();
     return fallback("away");
   }
 
   onChange(listener: (isUp: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Begins to hear what gateways tell. The client does so again on each new connection. */
+  async listen(): Promise<void> {
+    await this.#client.subscribe(this.key("news"), (json) => {
+      const news = parseNews(json);
+      if (!news) this.reportDamaged("news");
+      else for (const listener of this.#newsListeners.get(news.type) ?? []) listener(news);
+    });
+  }
+
+  tell(news: News): void {
+    void this.ask(
+      (client) => client.publish(this.key("news"), JSON.stringify(news)),
+      () => 0,
+    );
+  }
+
+  onNews<Type extends News["type"]>(
+    type: Type,
+    listener: (news: Extract<News, { readonly type: Type }>) => void,
+  ): void {
+    const known = this.#newsListeners.get(type) ?? [];
+    this.#newsListeners.set(type, [...known, listener as Listener]);
+  }
+
+  reportDamaged(kind: string): void {
+    if (this.#reported.has(kind)) return;
+    this.#reported.add(kind);
+    this.#log.warn(
+      { kind },
+      `The cluster's Redis has a value that this version cannot read (${kind}). It is treated as if it were not there.`,
+    );
   }
 
   key(...parts: readonly string[]): string {
@@ -243,7 +274,6 @@ class ClientLink implements RedisLink {
     this.#change(result.type === "value", result);
     if (result.type === "late") await written.catch(() => {});
     this.#isProbing = false;
-    if (result.type === "late") await this.#check();
   }
 
   #change(isUp: boolean, why?: InTime<unknown>): void {
@@ -258,6 +288,20 @@ class ClientLink implements RedisLink {
       );
     }
     for (const listener of this.#listeners) listener(isUp);
+  }
+}
+
+/** Undefined if it is none that this version knows. */
+function parseNews(json: string): News | undefined {
+  try {
+    const { type, principalId, id } = JSON.parse(json) as Readonly<Record<string, unknown>>;
+    if (type === "keys") return { type };
+    if ((type !== "ended" && type !== "deleted") || typeof principalId !== "string" || typeof id !== "string") {
+      return undefined;
+    }
+    return { type, principalId, id };
+  } catch {
+    return undefined;
   }
 }
 

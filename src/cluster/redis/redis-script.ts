@@ -3,12 +3,12 @@ import type { RedisClient } from "./redis-link.ts";
 
 type Argument = string | Buffer;
 
-/** RESP's mark of a binary string. Replies to binary commands are buffers instead of text. */
+/** RESP's mark of a binary string. */
 const BLOB_STRING = 36;
 const BINARY = { [BLOB_STRING]: Buffer } as const;
 
-/** Returns the same client, with binary strings as replies. */
-const inBinary = (client: RedisClient) => client.withTypeMapping(BINARY);
+/** Returns the same client, with buffers in place of texts in its replies. */
+export const inBinary = (client: RedisClient) => client.withTypeMapping(BINARY);
 
 /** A Lua script, which runs as one step. Redis keeps it by its digest, so its text is sent once by each client. */
 export class RedisScript {

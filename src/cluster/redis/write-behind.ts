@@ -1,14 +1,10 @@
 import type { Missed, RedisClient, RedisLink } from "./redis-link.ts";
 
-export interface Write<T> {
-  /** What has to be done before, such as compression. Redis is not to be waited for meanwhile. */
-  readonly prepare: Promise<T>;
+export interface Write {
   /** A write that may have arrived must do no harm if it is made again. */
-  readonly write: (client: RedisClient, prepared: T) => Promise<unknown>;
+  readonly write: (client: RedisClient) => Promise<unknown>;
   /** About how much memory it needs while it waits. */
   readonly bytes: number;
-  /** True if it is to be sent at once, with what waits before it. */
-  readonly isUrgent?: boolean;
 }
 
 /** Writes that wait for Redis, at most. Beyond that the oldest are dropped. */
@@ -21,8 +17,10 @@ const MAX_TRIES = 5;
 /** Writes that are sent together, at most. */
 const BATCH = 64;
 
-/** How long a write waits for others, so that a turn costs few round trips. The end of its answer does not wait. */
-const LINGER_MS = 250;
+interface Waiting extends Write {
+  tries: number;
+  readonly resolve: () => void;
+}
 
 /**
  * Writes to Redis in the background, in order, so that no request waits for it. While Redis is away, writes wait in memory,
@@ -31,22 +29,18 @@ const LINGER_MS = 250;
 export class WriteBehind {
   readonly #link: RedisLink;
   readonly #stop: () => void;
-  readonly #waiting: (Write<unknown> & { lateReplies: number })[] = [];
+  #waiting: Waiting[] = [];
   #bytes = 0;
-  #added = 0;
-  /** Written or dropped. */
-  #done = 0;
   #dropped = 0;
   #work: Promise<void> | undefined;
-  /** Ends the waiting for more writes. */
-  #hurry: () => void = () => {};
+  #added = 0;
+  #sending = 0;
 
   constructor(link: RedisLink) {
     this.#link = link;
     this.#stop = link.onChange((isUp) => {
-      if (!isUp) return;
-      this.#begin();
-      if (this.#waiting.some(({ isUrgent }) => isUrgent)) this.#hurry();
+      if (isUp) this.#begin();
+      else for (const { resolve } of this.#waiting) resolve();
     });
   }
 
@@ -55,77 +49,70 @@ export class WriteBehind {
     return this.#dropped;
   }
 
-  add<T>(write: Write<T>): void {
-    // A preparation that fails drops its write.
-    write.prepare.catch(() => {});
-    this.#waiting.push({ ...(write as Write<unknown>), lateReplies: 0 });
+  /** Resolves when it is written or dropped, or Redis is away. */
+  add(write: Write): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push({ ...write, tries: 0, resolve });
     this.#bytes += write.bytes;
     this.#added++;
-    while (this.#waiting.length > MAX_WAITING || this.#bytes > MAX_WAITING_BYTES) {
-      this.#bytes -= this.#waiting.shift()?.bytes ?? 0;
-      this.#dropped++;
-      this.#done++;
-    }
+    while (this.#waiting.length > MAX_WAITING || this.#bytes > MAX_WAITING_BYTES) this.#drop();
+    if (!this.#link.isUp) resolve();
     this.#begin();
-    if (write.isUrgent) this.#hurry();
+    return promise;
   }
 
-  /** Resolves when everything that was added before is written, or Redis is away. It is sent at once. */
+  /** Resolves when everything that was added before is written or dropped, or Redis is away. */
   async settled(): Promise<void> {
     const target = this.#added;
-    while (this.#work && this.#done < target) {
-      this.#hurry();
-      await this.#work;
-    }
+    while (this.#work && this.#added - this.#waiting.length - this.#sending < target) await this.#work;
   }
 
   close(): void {
     this.#stop();
-    this.#hurry();
-    this.#waiting.length = 0;
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
+  }
+
+  #drop(): void {
+    const oldest = this.#waiting.shift();
+    this.#bytes -= oldest?.bytes ?? 0;
+    this.#dropped++;
+    oldest?.resolve();
   }
 
   #begin(): void {
     if (this.#work || this.#waiting.length === 0 || !this.#link.isUp) return;
-    const linger = Promise.withResolvers<void>();
-    const timer = setTimeout(() => linger.resolve(), LINGER_MS);
-    this.#hurry = () => {
-      clearTimeout(timer);
-      linger.resolve();
-    };
-    this.#work = linger.promise
+    // What one turn of the event loop writes is sent together.
+    this.#work = new Promise<void>((resolve) => setImmediate(resolve))
       .then(() => this.#writeBatch())
       .finally(() => {
         this.#work = undefined;
         this.#begin();
-        if (this.#waiting.some(({ isUrgent }) => isUrgent)) this.#hurry();
       });
   }
 
   /** Sends a batch without waiting for each reply: commands arrive in the order in which they are sent. */
   async #writeBatch(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH);
-    const prepared = await Promise.allSettled(batch.map(({ prepare }) => prepare));
+    this.#sending = batch.length;
     const missed = await Promise.all(
-      batch.map(({ write }, at) => {
-        const ready = prepared[at];
-        if (ready?.status !== "fulfilled") return undefined;
-        return this.#link.ask<Missed | undefined>(
-          (client) => write(client, ready.value).then(() => undefined),
+      batch.map(({ write }) =>
+        this.#link.ask<Missed | undefined>(
+          (client) => write(client).then(() => undefined),
           (why) => why,
-        );
-      }),
+        ),
+      ),
     );
-    const again = batch.filter((write, at) => {
-      write.lateReplies = missed[at] === "late" ? write.lateReplies + 1 : 0;
-      const isGivenUp = write.lateReplies === MAX_TRIES;
+    const again = batch.filter((one, at) => {
+      if (missed[at] === "late") one.tries++;
+      const isGivenUp = one.tries === MAX_TRIES;
       if (isGivenUp) this.#dropped++;
       // A write that Redis refuses is not made again: it would be refused again.
-      return !isGivenUp && (missed[at] === "late" || missed[at] === "away");
+      const isMadeAgain = !isGivenUp && (missed[at] === "late" || missed[at] === "away");
+      if (!isMadeAgain) this.#bytes -= one.bytes;
+      if (!isMadeAgain || missed[at] === "away") one.resolve();
+      return isMadeAgain;
     });
-    this.#waiting.unshift(...again);
-    this.#done += batch.length - again.length;
-    this.#bytes -= batch.reduce((sum, { bytes }) => sum + bytes, 0);
-    this.#bytes += again.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#sending = 0;
+    this.#waiting = [...again, ...this.#waiting];
   }
 }

@@ -14,13 +14,13 @@ import { answerInJson } from "../rules/structured-output.ts";
 import { UsageEstimate } from "../rules/usage-estimate.ts";
 import { samplingNames } from "../sampling.ts";
 import type { SchemaChecker } from "../schema-checker.ts";
-import type { Message, Principal, Turn } from "../turn.ts";
+import type { Principal, Turn } from "../turn.ts";
 import { type Rule, streamAnswer } from "./answer-stream.ts";
 import type { CallLog, HubCallLog } from "./call-log.ts";
 import { ModelDirectory } from "./model-directory.ts";
 import { type ParkedRunInfo, Parking, type ParkingLimits } from "./parking.ts";
 import { type EngineParts, RequestRuns } from "./request-runs.ts";
-import { type HubParts, wantsHub } from "./start-run.ts";
+import type { HubParts } from "./start-run.ts";
 
 /** Stands between faces and drivers: finds the driver of a model, keeps runs that wait, and applies the rules of a turn. */
 export interface Engine {
@@ -37,18 +37,15 @@ export interface Engine {
   findModel(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
   /** Lists the slash commands of a model. */
   listCommands(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
-  /** Resolves when the other gateways of a cluster know what the next request may need. Absent: there are none. */
-  settled?(): Promise<void>;
   /** Returns figures for metrics. */
   stats(): EngineStats;
   /** Lists the runs that wait for tool results, oldest first. */
   parkedRuns(): readonly ParkedRunInfo[];
-  /** Returns the conversation of a parked run up to its calls. Undefined if it is another principal's or has another key. */
-  transcriptOf(runId: string, principalId: string, historyKey: string): readonly Message[] | undefined;
-  /** Cancels a parked run; its follow-up is replayed. Returns false if there is none of this id. */
-  dropRun(runId: string): boolean;
-  /** Treats the parked run of a follow-up that a limit has refused: it waits on, or is cancelled. */
-  refuse(turn: Turn, keepsRun: boolean): void;
+  /**
+   * Cancels a parked run; its follow-up is replayed. Returns false if there is none of this id, or it is not the given
+   * principal's.
+   */
+  dropRun(runId: string, principalId?: string): boolean;
   /** From now on no run is parked: each one that would wait for tool results is cancelled, and its follow-up replayed. */
   stopParking(): void;
   /** Cancels the parked runs. */
@@ -77,8 +74,6 @@ export interface EngineOptions {
   readonly maxHubSteps?: number;
   /** Checks answers against the client's JSON schemas. Absent: turns with a schema are refused. */
   readonly schemas?: SchemaChecker;
-  /** The tag of this gateway in its cluster, which the ids of tool calls carry. Absent: it is alone. */
-  readonly nodeTag?: string | undefined;
 }
 
 const MAX_HUB_STEPS = 50;
@@ -87,7 +82,7 @@ export function createEngine(options: EngineOptions): Engine {
   const { callLog, schemas } = options;
   const models = new ModelDirectory(options.drivers, options.route);
   const parking = new Parking(options.parking, callLog);
-  const parts: EngineParts = { models, parking, hub: hubParts(options), nodeTag: options.nodeTag };
+  const parts: EngineParts = { models, parking, hub: hubParts(options) };
 
   /** `asked` is the client's turn, perhaps with instructions that a rule has added. */
   const answer = (turn: Turn, asked: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]> => {
@@ -104,10 +99,6 @@ export function createEngine(options: EngineOptions): Engine {
       return refuse(error);
     }
     if (!(admitted instanceof Promise)) return answered();
-    // Limits and state are on another machine, and are asked for at the same time.
-    const startsRun = !parking.awaits(turn);
-    if (parts.hub && wantsHub(asked, context)) parts.hub.memory.prefetch(asked, startsRun, context.signal);
-    if (startsRun) driver?.prefetch?.(asked);
     return streamAfter(admitted.catch(refuse), answered);
   };
 
@@ -143,9 +134,7 @@ export function createEngine(options: EngineOptions): Engine {
     listCommands: (model, principal) => models.listCommands(model, principal),
     stats: () => ({ parkedRuns: parking.size, parkedBytes: parking.bytes }),
     parkedRuns: () => parking.list(),
-    transcriptOf: (...given) => parking.transcriptOf(...given),
-    dropRun: (runId) => parking.drop(runId),
-    refuse: (turn, keepsRun) => parking.refuse(turn, keepsRun),
+    dropRun: (...given) => parking.drop(...given),
     stopParking: () => parking.stopParking(),
     close: () => parking.close(),
   };

@@ -42,9 +42,7 @@ interface ParkedRun {
   readonly live: LiveRun;
   readonly principalId: string;
   readonly requestId: string;
-  /** The conversation up to the calls. */
-  readonly messages: readonly Message[];
-  /** Its key. A follow-up must have exactly this history. */
+  /** The key of the conversation up to the calls. A follow-up must have exactly this history. */
   readonly historyKey: string;
   readonly model: string;
   readonly terms: RunTerms;
@@ -124,22 +122,21 @@ export class Parking {
     }));
   }
 
-  /** Cancels a parked run. Returns false if there is none of this id. */
-  drop(runId: string): boolean {
-    if (!this.#runs.has(runId)) return false;
+  /** Cancels a parked run. Returns false if there is none of this id, or it is not the given principal's. */
+  drop(runId: string, principalId?: string): boolean {
+    const parked = this.#runs.get(runId);
+    if (!parked || (principalId !== undefined && parked.principalId !== principalId)) return false;
     this.#lose(runId, "dropped");
     return true;
   }
 
   park(live: LiveRun, turn: Turn, answer: AssistantMessage, { requestId, signal }: ParkingRequest): void {
     const { id: runId } = live;
-    const messages = [...turn.messages, answer];
     const parked: ParkedRun = {
       live,
       principalId: turn.principal.id,
       requestId,
-      messages,
-      historyKey: historyKeys(messages).at(-1) ?? "",
+      historyKey: historyKeys([...turn.messages, answer]).at(-1) ?? "",
       model: turn.model.id,
       terms: termsOf(turn),
       calls: toolsByCall([answer]),
@@ -179,7 +176,7 @@ export class Parking {
     const isComplete = results.length === calls.size && results.every(({ callId }) => calls.has(callId));
     const reason = !isComplete
       ? "incomplete"
-      : !hasHistory(parked, messages.slice(0, -results.length))
+      : historyKeys(messages.slice(0, -results.length)).at(-1) !== parked.historyKey
         ? "edited"
         : whyNot(terms, turn);
     if (reason) {
@@ -192,25 +189,16 @@ export class Parking {
     return { type: "run", live, results: withNews(terms, turn, results) };
   }
 
-  /** Returns the conversation of a parked run up to its calls, if it has this key. */
-  transcriptOf(runId: string, principalId: string, historyKey: string): readonly Message[] | undefined {
-    const parked = this.#runs.get(runId);
-    return parked?.principalId === principalId && parked.historyKey === historyKey ? parked.messages : undefined;
-  }
-
-  /** True if a run waits for the results at the end of a turn. */
-  awaits({ messages, principal }: Turn): boolean {
-    const [first] = trailingResults(messages);
-    return this.#runs.get(runIdOf(first?.callId ?? "") ?? "")?.principalId === principal.id;
-  }
-
   /** Cancels the run of a follow-up that has a new user message after the results: a waiting run takes only results. */
   #loseSteered(messages: readonly Message[], principal: Principal): Found | undefined {
     const [first] = trailingResults(withoutQuestion(messages));
-    const runId = runIdOf(first?.callId ?? "") ?? "";
-    if (this.#runs.get(runId)?.principalId !== principal.id) return undefined;
-    this.#lose(runId, "steered");
-    return { type: "gone", reason: "steered" };
+    const runId = runIdOf(first?.callId ?? "");
+    if (runId === undefined) return undefined;
+    if (this.#runs.get(runId)?.principalId === principal.id) {
+      this.#lose(runId, "steered");
+      return { type: "gone", reason: "steered" };
+    }
+    return this.#fates.has(runId) ? undefined : { type: "gone", reason: "unknown" };
   }
 
   /**
@@ -326,13 +314,6 @@ export class Parking {
 
 const MAX_FATES = 4096;
 
-/** A follow-up that was forwarded has the very messages of the run, and needs no key. */
-function hasHistory(parked: ParkedRun, messages: readonly Message[]): boolean {
-  const isSame =
-    messages.length === parked.messages.length && messages.every((message, at) => message === parked.messages[at]);
-  return isSame || historyKeys(messages).at(-1) === parked.historyKey;
-}
-
 const weigh = (parked: readonly ParkedRun[]) => ({
   runs: parked.length,
   bytes: parked.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -353,16 +334,12 @@ function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, Called> 
   return tools;
 }
 
-/** Returns the call that a follow-up has a result for, with or without a new user message after it. */
-export const answeredCall = (messages: readonly Message[]): string | undefined =>
-  trailingResults(withoutQuestion(messages))[0]?.callId;
-
 /** Returns the messages without the user messages at the end. */
 const withoutQuestion = (messages: readonly Message[]): readonly Message[] =>
   messages.slice(0, messages.findLastIndex(({ role }) => role !== "user") + 1);
 
 /** Returns the results at the end of a conversation. */
-export function trailingResults(messages: readonly Message[]): readonly ToolMessage[] {
+function trailingResults(messages: readonly Message[]): readonly ToolMessage[] {
   const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
   return messages.slice(start).filter((message) => message.role === "tool");
 }

@@ -12,8 +12,6 @@ export interface EngineParts {
   readonly models: ModelDirectory;
   readonly parking: Parking;
   readonly hub: HubParts | undefined;
-  /** The tag of this gateway in its cluster. */
-  readonly nodeTag?: string | undefined;
 }
 
 /** The runs of one request: it resumes a parked run or starts a new one, and parks it when it waits for tool results. */
@@ -51,7 +49,7 @@ export class RequestRuns {
   /** Starts a new run, which gets the whole conversation. */
   start(): LiveRun {
     const driver = this.#parts.models.driverOf(this.#asked.model.id);
-    return startRun(driver, this.#asked, this.#context, this.#parts.hub, this.#parts.nodeTag);
+    return startRun(driver, this.#asked, this.#context, this.#parts.hub);
   }
 
   /** Starts a new run in place of a resumed one that failed before its first event. */

@@ -21,17 +21,11 @@ export interface HubParts {
 
 /**
  * Opens a new run of the driver for a turn. From the driver outwards: the run itself, its meter, the hub's tools if the turn
- * wants them, one call at a time if the client wants that. The ids of its calls carry the tag.
+ * wants them, one call at a time if the client wants that.
  */
-export function startRun(
-  driver: Driver,
-  turn: Turn,
-  context: RequestContext,
-  hubParts: HubParts | undefined,
-  nodeTag?: string,
-): LiveRun {
+export function startRun(driver: Driver, turn: Turn, context: RequestContext, hubParts: HubParts | undefined): LiveRun {
   const { requestId, tools, hops } = context;
-  const names = new CallNames(nodeTag);
+  const names = new CallNames();
   const client = new RunClient(context);
   const { elicit, observer, trace, onLost } = client;
   const runContext: RunContext = { requestId, tools, hops, elicit, observer, trace, onLost };
@@ -44,7 +38,7 @@ export function startRun(
 }
 
 /** A turn that must call a tool, or must not, is about the client's own tools. */
-export const wantsHub = ({ toolChoice }: Turn, { tools }: RunContext): boolean =>
+const wantsHub = ({ toolChoice }: Turn, { tools }: RunContext): boolean =>
   tools === "hub" && toolChoice.type === "auto";
 
 /** The hub may open several runs for one answer; each is metered by itself. */

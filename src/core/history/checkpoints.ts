@@ -7,8 +7,6 @@ import type { Awaitable } from "../awaitable.ts";
 export interface CheckpointStore {
   /** Returns the principal's checkpoint after exactly this history; undefined if there is none, or it was deleted. */
   find(principalId: string, historyKey: string): Awaitable<Checkpoint | undefined>;
-  /** Begins to read a checkpoint that {@link find} is asked for soon. Absent: reading takes no time. */
-  prefetch?(principalId: string, historyKey: string): void;
   /** Stores a checkpoint with its blobs. A history has one checkpoint: the last one that was put. */
   put(principalId: string, historyKey: string, checkpoint: Checkpoint): void;
 }

@@ -5,7 +5,8 @@ import type { Awaitable } from "../awaitable.ts";
  * principal. The JSON is stored as text.
  */
 export interface ResponseStore {
-  put(principalId: string, response: StoredResponse): void;
+  /** It is waited for before the client sees the end of the answer. */
+  put(principalId: string, response: StoredResponse): Awaitable<void>;
   find(principalId: string, id: string): Awaitable<StoredResponse | undefined>;
   /** Returns all items of the conversation up to and including this answer, or undefined if one is missing. */
   conversation(principalId: string, id: string): Awaitable<readonly string[] | undefined>;

@@ -1,15 +1,8 @@
+import { type Awaitable, after } from "../awaitable.ts";
 import { ExcursorError } from "../errors.ts";
 import { awaitedLater } from "../ignored-failures.ts";
 import type { AssistantMessage, ToolCallPart, ToolMessage } from "../turn.ts";
-import {
-  type AnswerEnd,
-  type AnswerPlace,
-  type HubAnswers,
-  hubCallsOf,
-  type KeptAnswer,
-  type OwnAnswer,
-  type RoundClaim,
-} from "./hub-answers.ts";
+import { type AnswerEnd, type AnswerPlace, type HubAnswers, hubCallsOf, type KeptAnswer } from "./hub-answers.ts";
 
 /** Makes a hub call. Rejects only if the signal aborts. */
 export type MakeCall = (call: ToolCallPart, signal: AbortSignal) => Promise<ToolMessage>;
@@ -27,7 +20,7 @@ interface LiveRound {
  * One answer in which the hub runs tools: its rounds, the results of its hub calls, and how it ended. One run at a time writes
  * it. Other runs with the same request read along, and one of them takes over if the writing run is cancelled.
  */
-export class HubAnswer implements OwnAnswer {
+export class HubAnswer {
   readonly place: AnswerPlace;
   readonly #store: HubAnswers;
   readonly #onUnused: () => void;
@@ -38,10 +31,11 @@ export class HubAnswer implements OwnAnswer {
   #holders = 0;
   #isWritten = false;
   #isSettled: boolean;
-  /** Another node makes this answer, so nothing of it is written here. */
+  /** Another process makes this answer, so nothing of it is written here. */
   #isElsewhere = false;
-  /** While it is not known yet. */
-  #claim: Promise<RoundClaim> | undefined;
+  /** While it is not known yet whether a round is ours. */
+  #claim: Promise<boolean> | undefined;
+  #stored: Awaitable<void> = undefined;
   #grace: NodeJS.Timeout | undefined;
   #changed = Promise.withResolvers<void>();
 
@@ -119,21 +113,20 @@ export class HubAnswer implements OwnAnswer {
   }
 
   /**
-   * Stores a round, and only then makes its hub calls. A round with client calls ends the answer. If another node makes this
-   * answer, no call is made, and their results reject.
+   * Stores a round, and only then makes its hub calls. A round with client calls ends the answer. If another process makes
+   * this answer, no call is made, and their results reject.
    */
   addRound(said: AssistantMessage, make: MakeCall): void {
     const round: LiveRound = { said, results: new Map(), pending: new Map() };
     const at = this.#rounds.push(round) - 1;
     const calls = hubCallsOf(said);
-    const claim = calls.length > 0 ? this.#store.leases?.begin(this, at, { said, results: [] }) : undefined;
+    const claim = calls.length > 0 ? this.#begin(at, said) : undefined;
     if (!claim) this.#put(at);
-    if (claim) this.#await(claim);
     for (const call of calls) {
-      const begun = claim
-        ? claim.then((whose) => this.#makeClaimed(whose, call, make))
-        : make(call, this.#abort.signal);
-      const made = begun.then((result) => {
+      const begun = after(claim ?? true, (isOurs) =>
+        isOurs ? make(call, this.#abort.signal) : Promise.reject(answeredElsewhere()),
+      );
+      const made = Promise.resolve(begun).then((result) => {
         round.results.set(call.id, result);
         this.#put(at);
         return result;
@@ -149,10 +142,17 @@ export class HubAnswer implements OwnAnswer {
   finish(end: AnswerEnd, historyKey: string): void {
     if (this.#rounds.length === 0) return;
     this.#end = end;
-    this.#write(() => this.#store.putEnd(this.place, end, historyKey));
+    this.#write(() => {
+      this.#stored = this.#store.putEnd(this.place, end, historyKey);
+    });
     // Whether the client has seen an end with calls is certain only when their results come.
     if (end.reason !== "tool-calls") this.settle();
     this.#notify();
+  }
+
+  /** Resolves when the end is stored, so that a follow-up finds it. */
+  get stored(): Awaitable<void> {
+    return this.#claim ? this.#claim.then(() => this.#stored) : this.#stored;
   }
 
   /** Records that the client has seen the end. */
@@ -184,27 +184,30 @@ export class HubAnswer implements OwnAnswer {
     this.#write(() => this.#store.putRound(this.place, at, { said: round.said, results }));
   }
 
-  /** Writes to the store, as soon as it is known that no other node makes this answer. */
+  /** Writes to the store, as soon as it is known that no other process makes this answer. */
   #write(write: () => void): void {
     if (this.#claim) void this.#claim.then(() => this.#write(write));
     else if (!this.#isElsewhere) write();
   }
 
-  #await(claim: Promise<RoundClaim>): void {
+  /** Stores a round whose calls come next. Returns whether they are ours to make. */
+  #begin(at: number, said: AssistantMessage): Awaitable<boolean> {
+    const claim = this.#store.beginRound(this.place, at, { said, results: [] });
+    if (!(claim instanceof Promise)) {
+      this.#isElsewhere = !claim;
+      return claim;
+    }
     this.#claim = claim;
-    void claim.then((whose) => {
-      this.#isElsewhere = whose === "elsewhere";
+    void claim.then((isOurs) => {
+      this.#isElsewhere = !isOurs;
       this.#claim = undefined;
     });
-  }
-
-  #makeClaimed(whose: RoundClaim, call: ToolCallPart, make: MakeCall): Promise<ToolMessage> {
-    if (whose === "elsewhere") return Promise.reject(answeredElsewhere());
-    return whose === "ours" ? make(call, this.#abort.signal) : Promise.resolve(unknownOutcome(call.id));
+    return claim;
   }
 
   /** Gives calls under way some time to end. */
   #fade(): void {
+    this.#store.leave(this.place, false);
     const pending = this.#rounds.flatMap((round) => [...round.pending.values()]);
     const end = () => {
       clearTimeout(this.#grace);

@@ -25,8 +25,8 @@ export interface KeptAnswer {
   readonly isSettled: boolean;
   /** The time since it was last written. */
   readonly ageMs: number;
-  /** Another node is making it. */
-  readonly isElsewhere?: boolean;
+  /** Another process makes it: a run there uses it (`held`), or its last calls come to their end (`ending`). */
+  readonly elsewhere?: "held" | "ending" | undefined;
 }
 
 export interface AnswerPlace {
@@ -36,63 +36,38 @@ export interface AnswerPlace {
   readonly askedKey: string;
 }
 
-/** An answer that this node makes. */
-export interface OwnAnswer {
-  readonly place: AnswerPlace;
-  /** True while a run uses it. */
-  readonly isHeld: boolean;
-}
-
-/** `ours`: this node makes the calls. `elsewhere`: another node is making them. `lost`: a node that is gone has begun them. */
-export type RoundClaim = "ours" | "elsewhere" | "lost";
-
-/** Lets one node at a time make an answer. A node that is gone loses its answers after some seconds. */
-interface AnswerLeases {
-  /** Takes an answer that no node is making. Returns false if another node has taken it. */
-  take(answer: OwnAnswer): Promise<boolean>;
-  /** Takes the answer, and writes a new round for all nodes, before its calls are made. */
-  begin(answer: OwnAnswer, position: number, round: HubRound): Promise<RoundClaim>;
-  /** Lets other nodes have the answer, with everything that was written before. */
-  free(place: AnswerPlace): void;
-}
-
 /**
  * Stores answers in which the hub ran tools. They are found by the request, and by the history that ends with them. Each
  * principal has its own. Size and age are limited, so an answer may be gone.
  */
 export interface HubAnswers {
+  /** Returns the answers to one request, newest first. */
+  findAsked(principalId: string, askedKey: string): Awaitable<readonly KeptAnswer[]>;
+  /** Returns the answers that end these histories, by history key. */
+  findAnswered(principalId: string, historyKeys: readonly string[]): Awaitable<ReadonlyMap<string, KeptAnswer>>;
   /**
-   * Returns the answers to one request, newest first. With a signal, it waits until none that is incomplete is made by
-   * another node, or the signal aborts.
+   * Writes a new round, before its calls are made. Returns false if another process has begun the same round: then its calls
+   * must not be made.
    */
-  findAsked(principalId: string, askedKey: string, untilFree?: AbortSignal): Awaitable<readonly KeptAnswer[]>;
-  /** Returns the answers that end these histories, by history key. Waits with a signal, as {@link findAsked} does. */
-  findAnswered(
-    principalId: string,
-    historyKeys: readonly string[],
-    untilFree?: AbortSignal,
-  ): Awaitable<ReadonlyMap<string, KeptAnswer>>;
-  /** Absent: no other node makes answers. */
-  readonly leases?: AnswerLeases;
-  /**
-   * Writes a new round for all nodes, before its calls are made. Returns false if another node has begun the same round:
-   * then its calls must not be made. Absent: nobody else can.
-   */
-  claimRound?(place: AnswerPlace, position: number, round: HubRound): Promise<boolean>;
-  /** Writes a round. Called before its calls are made, and again with each result. */
+  beginRound(place: AnswerPlace, position: number, round: HubRound): Awaitable<boolean>;
+  /** Writes a round that has more results, or none. */
   putRound(place: AnswerPlace, position: number, round: HubRound): void;
-  /** Writes the end, and the key of the history that ends with this answer. */
-  putEnd(place: AnswerPlace, end: AnswerEnd, historyKey: string): void;
+  /** Writes the end, and the key of the history that ends with this answer. It is waited for before the client sees the end. */
+  putEnd(place: AnswerPlace, end: AnswerEnd, historyKey: string): Awaitable<void>;
   settle(place: AnswerPlace): void;
+  /** No run of this process uses the answer any more. If it `isOver`, its calls have ended, too. */
+  leave(place: AnswerPlace, isOver: boolean): void;
 }
 
 /** A store that keeps nothing. */
 export const NO_HUB_ANSWERS: HubAnswers = {
   findAsked: () => [],
   findAnswered: () => new Map(),
+  beginRound: () => true,
   putRound: () => {},
   putEnd: () => {},
   settle: () => {},
+  leave: () => {},
 };
 
 export const hubCallsOf = ({ content }: AssistantMessage): readonly ToolCallPart[] =>

@@ -4,7 +4,6 @@ import { type Awaitable, after } from "../awaitable.ts";
 import { runIdOf } from "../engine/run/call-names.ts";
 import { offeredTools } from "../engine/run-terms.ts";
 import { historyKeys } from "../history/history-key.ts";
-import { awaitedLater } from "../ignored-failures.ts";
 import type { Message, Turn } from "../turn.ts";
 import { type Begun, HubAnswer } from "./hub-answer.ts";
 import {
@@ -19,14 +18,11 @@ import {
 /** How long calls continue after the last request that waits for them is gone, so that a client that retries finds them. */
 const GRACE_MS = 3000;
 
-/** How long it takes until an answer that another node has is asked for again. */
-const PAUSE_MS = 100;
+/** How often it is looked whether another process still makes an answer. */
+const LOOK_MS = 250;
 
 /** How long an interrupted answer is continued when the same request comes again. After that the request is a new one. */
 const RETRY_MS = 15 * 60_000;
-
-type FoundAsked = ReturnType<HubAnswers["findAsked"]>;
-type FoundAnswered = ReturnType<HubAnswers["findAnswered"]>;
 
 /**
  * Remembers the hub calls of conversations, so that none is made twice for the same request.
@@ -41,97 +37,51 @@ export class HubMemory {
   /** By principal and id: clients choose some ids. */
   readonly #live = new Map<string, HubAnswer>();
   readonly #followUps = new Map<string, HubAnswer>();
-  /** What was read ahead, by the messages of the turn. It is used once. */
-  readonly #asked = new WeakMap<readonly Message[], FoundAsked>();
-  readonly #answered = new WeakMap<readonly Message[], FoundAnswered>();
 
   constructor(store: HubAnswers = NO_HUB_ANSWERS, graceMs = GRACE_MS) {
     this.#store = store;
     this.#graceMs = graceMs;
   }
 
-  /** Begins to read what a turn needs. If it starts a run, that is also what the hub did in the conversation before. */
-  prefetch(turn: Turn, startsRun: boolean, signal: AbortSignal): void {
-    const { principal, messages } = turn;
-    const askedKey = keyOf(turn);
-    if (!this.#followUps.has(slotOf(principal.id, askedKey))) {
-      const found = this.#store.findAsked(principal.id, askedKey, isFollowUp(turn) ? signal : undefined);
-      if (found instanceof Promise) void awaitedLater(found);
-      this.#asked.set(messages, found);
-    }
-    const wanted = answeredIn(messages);
-    if (!startsRun || wanted.length === 0) return;
-    const found = this.#store.findAnswered(principal.id, wanted, signal);
-    if (found instanceof Promise) void awaitedLater(found);
-    this.#answered.set(messages, found);
-  }
-
   /**
    * Returns the answer to a turn: the running one, the stored one, or a new one. The caller must hold it at once. An answer to
-   * the same follow-up that another node is making is waited for, until the signal aborts.
+   * the same follow-up that another process is making is waited for, until the signal aborts.
    */
   answerTo(turn: Turn, signal?: AbortSignal): Awaitable<HubAnswer> {
     const principalId = turn.principal.id;
     const askedKey = keyOf(turn);
-    const ahead = take(this.#asked, turn.messages);
-    if (isFollowUp(turn)) return this.#openFollowUp(principalId, askedKey, signal, ahead);
-    return this.#openQuestion(principalId, askedKey, signal, ahead);
+    return isFollowUp(turn)
+      ? this.#openFollowUp(principalId, askedKey, signal)
+      : this.#openQuestion(principalId, askedKey, signal);
   }
 
-  #openQuestion(
-    principalId: string,
-    askedKey: string,
-    signal: AbortSignal | undefined,
-    ahead?: FoundAsked,
-  ): Awaitable<HubAnswer> {
-    return after(ahead ?? this.#store.findAsked(principalId, askedKey), (kept) => {
+  #openQuestion(principalId: string, askedKey: string, signal: AbortSignal | undefined): Awaitable<HubAnswer> {
+    return after(this.#store.findAsked(principalId, askedKey), (kept) => {
       const broken = kept.find((one) => this.#isBroken(principalId, one));
-      if (!broken) return this.#open({ principalId, askedKey, id: randomUUID() }, undefined);
-      const place = { principalId, askedKey, id: broken.id };
-      return after(this.#take(place, broken), (isTaken) => {
-        if (isTaken && this.#isBroken(principalId, broken)) return this.#open(place, broken);
-        // Another run has it, or another node: also one that is gone, for some seconds more.
-        return pause(PAUSE_MS, undefined, { signal }).then(() => this.#openQuestion(principalId, askedKey, signal));
-      });
+      if (!broken || !isBeingMade(broken)) {
+        return this.#open({ principalId, askedKey, id: broken?.id ?? randomUUID() }, broken);
+      }
+      const look = () => this.#openQuestion(principalId, askedKey, signal);
+      return pause(LOOK_MS, undefined, { signal }).then(look);
     });
   }
 
-  #openFollowUp(
-    principalId: string,
-    askedKey: string,
-    signal: AbortSignal | undefined,
-    ahead?: FoundAsked,
-  ): Awaitable<HubAnswer> {
+  #openFollowUp(principalId: string, askedKey: string, signal: AbortSignal | undefined): Awaitable<HubAnswer> {
     const slot = slotOf(principalId, askedKey);
     const live = this.#followUps.get(slot);
     if (live) return live;
-    return after(ahead ?? this.#store.findAsked(principalId, askedKey, signal), (kept) => {
+    return after(this.#store.findAsked(principalId, askedKey), (kept) => {
       const best = kept.find(({ end }) => end) ?? kept[0];
-      // The same on every node, so that only one of them makes the calls of a round.
+      if (best && isBeingMade(best)) {
+        const look = () => this.#openFollowUp(principalId, askedKey, signal);
+        return pause(LOOK_MS, undefined, { signal }).then(look);
+      }
+      // The same in every process, so that only one of them makes the calls of a round.
       const place = { principalId, askedKey, id: best?.id ?? `follow-up-${askedKey}` };
-      return after(this.#take(place, best), (isTaken) => {
-        if (!isTaken) {
-          const open = () => this.#openFollowUp(principalId, askedKey, signal);
-          return pause(PAUSE_MS, undefined, { signal }).then(open);
-        }
-        // The same request may have come again while the store was asked.
-        const answer = this.#followUps.get(slot) ?? this.#open(place, best);
-        this.#followUps.set(slot, answer);
-        return answer;
-      });
-    });
-  }
-
-  /** Makes this node the one that continues an answer, if there is something to continue. False if another node does. */
-  #take(place: AnswerPlace, kept: KeptAnswer | undefined): Awaitable<boolean> {
-    const { leases } = this.#store;
-    if (!leases || !kept || isComplete(kept)) return true;
-    const live = this.#live;
-    return leases.take({
-      place,
-      get isHeld() {
-        return live.get(slotOf(place.principalId, place.id))?.isHeld ?? false;
-      },
+      // The same request may have come again while the store was asked.
+      const answer = this.#followUps.get(slot) ?? this.#open(place, best);
+      this.#followUps.set(slot, answer);
+      return answer;
     });
   }
 
@@ -150,8 +100,7 @@ export class HubMemory {
   async recall({ principal, messages }: Turn, signal?: AbortSignal): Promise<ReadonlyMap<string, readonly Message[]>> {
     const wanted = answeredIn(messages);
     if (wanted.length === 0) return new Map();
-    const ahead = take(this.#answered, messages);
-    const found = await (ahead ?? this.#store.findAnswered(principal.id, wanted, signal));
+    const found = await this.#findAnswered(principal.id, wanted, signal);
     const recalled = [...found].map(async ([key, kept]) => {
       const answer = this.#open({ principalId: principal.id, id: kept.id, askedKey: kept.askedKey }, kept);
       const release = answer.hold();
@@ -166,8 +115,21 @@ export class HubMemory {
     return new Map(await Promise.all(recalled));
   }
 
-  #isBroken(principalId: string, { id, isSettled, ageMs, isElsewhere }: KeptAnswer): boolean {
-    return !isSettled && !isElsewhere && ageMs < RETRY_MS && !this.#live.get(slotOf(principalId, id))?.isHeld;
+  /** Waits for the calls that other processes make. */
+  async #findAnswered(
+    principalId: string,
+    wanted: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<ReadonlyMap<string, KeptAnswer>> {
+    for (;;) {
+      const found = await this.#store.findAnswered(principalId, wanted);
+      if (![...found.values()].some(isBeingMade)) return found;
+      await pause(LOOK_MS, undefined, { signal });
+    }
+  }
+
+  #isBroken(principalId: string, { id, isSettled, ageMs, elsewhere }: KeptAnswer): boolean {
+    return !isSettled && elsewhere !== "held" && ageMs < RETRY_MS && !this.#live.get(slotOf(principalId, id))?.isHeld;
   }
 
   #open(place: AnswerPlace, kept: Begun | undefined): HubAnswer {
@@ -180,7 +142,7 @@ export class HubMemory {
       graceMs: this.#graceMs,
       onUnused: () => {
         this.#live.delete(key);
-        this.#store.leases?.free(place);
+        this.#store.leave(place, true);
         if (this.#followUps.get(slot) === answer) this.#followUps.delete(slot);
       },
     });
@@ -189,12 +151,7 @@ export class HubMemory {
   }
 }
 
-/** Returns what was read ahead, and forgets it: it is old the next time. */
-function take<T>(ahead: WeakMap<readonly Message[], T>, messages: readonly Message[]): T | undefined {
-  const found = ahead.get(messages);
-  ahead.delete(messages);
-  return found;
-}
+const isBeingMade = (kept: KeptAnswer): boolean => kept.elsewhere !== undefined && !isComplete(kept);
 
 /** Returns the keys of the histories that end with an answer of the model. */
 function answeredIn(messages: readonly Message[]): readonly string[] {

@@ -90,6 +90,8 @@ export class HubRun implements Run {
         if (last?.type === "done") {
           isDone = true;
           this.#stopWriting();
+          const stored = this.#answer?.stored;
+          if (stored) await stored;
           // While the client works on its calls, hub calls of the same round continue.
           if (last.reason !== "tool-calls") this.#release();
         }

@@ -15,7 +15,7 @@ export interface Thoughts {
   keep(principalId: string, id: string, thought: Thought): void;
   find(principalId: string, id: string): Thought | undefined;
   findByText(principalId: string, text: string): Thought | undefined;
-  /** Gets thinking that other nodes have stored, so that it is found from then on. Absent: there are no other nodes. */
+  /** Reads thinking ahead, so that it is found from then on. Absent: what is stored is found at once. */
   fetch?(principalId: string, wanted: readonly WantedThought[]): Promise<void>;
 }
 

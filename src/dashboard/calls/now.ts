@@ -4,7 +4,7 @@ import type { OpenPrompts, OwnerPrompt } from "../../core/owner-prompts.ts";
 import type { ServerView } from "../../server/live-requests.ts";
 import type { RecentRequests } from "../../usage/record/recent-requests.ts";
 import type { Call } from "../call.ts";
-import type { ClusterMessage, LiveRow, NowMessage, ParkedRow, PromptRow, RecentRow } from "../messages.ts";
+import type { LiveRow, NowMessage, ParkedRow, PromptRow, RecentRow } from "../messages.ts";
 
 export interface NowSources {
   readonly server: Pick<ServerView, "requests" | "streams">;
@@ -15,8 +15,6 @@ export interface NowSources {
   /** Questions of agents to the owner. */
   readonly prompts: OpenPrompts;
   readonly lastLogLine: () => number;
-  /** Absent if the gateway is alone. */
-  readonly cluster?: (() => ClusterMessage) | undefined;
 }
 
 const MAX_ROWS = 50;
@@ -25,7 +23,7 @@ const MAX_TEXT = 80;
 const MAX_PROMPTS = 5;
 
 /** Returns the message of the feed. Its size is bounded: 50 rows of each kind, and short texts. */
-export function nowMessage({ server, engine, recent, keyName, prompts, lastLogLine, cluster }: NowSources): NowMessage {
+export function nowMessage({ server, engine, recent, keyName, prompts, lastLogLine }: NowSources): NowMessage {
   const requests = server.requests();
   const parked = engine.parkedRuns();
   return {
@@ -38,7 +36,6 @@ export function nowMessage({ server, engine, recent, keyName, prompts, lastLogLi
     recent: recent.list.slice(0, MAX_ROWS).map(recentRow),
     prompts: prompts.list.slice(0, MAX_PROMPTS).map(promptRow),
     logLine: lastLogLine(),
-    cluster: cluster ? clusterMessage(cluster()) : null,
   };
 }
 
@@ -56,11 +53,7 @@ export const nowCalls = ({ engine }: Pick<NowSources, "engine">): readonly Call[
 
 const cut = (text: string): string => text.slice(0, MAX_TEXT);
 
-const promptRow = ({ from, node, question }: OwnerPrompt): PromptRow => ({
-  id: question.id,
-  from: cut(from),
-  node: node === undefined ? null : cut(node),
-});
+const promptRow = ({ from, question }: OwnerPrompt): PromptRow => ({ id: question.id, from: cut(from) });
 
 const liveRow = (request: ReturnType<ServerView["requests"]>[number]): LiveRow => ({
   id: request.id,
@@ -83,20 +76,6 @@ const parkedRow = (run: ReturnType<Engine["parkedRuns"]>[number], keyName: NowSo
   bytes: run.bytes,
   waitedS: Math.floor(run.waitedMs / 1000),
   isPaused: run.isPaused,
-});
-
-/** Only what the page shows: the rest of a node's record changes with each heartbeat. */
-const clusterMessage = ({ node, isRedisUp, nodes }: ClusterMessage): ClusterMessage => ({
-  node,
-  isRedisUp,
-  nodes: nodes.slice(0, MAX_ROWS).map(({ name, isDraining, parkedRuns, forwarded, served, clockAheadMs }) => ({
-    name: cut(name),
-    isDraining,
-    parkedRuns,
-    forwarded,
-    served,
-    clockAheadMs,
-  })),
 });
 
 const recentRow = (record: RecentRequests["list"][number]): RecentRow => ({

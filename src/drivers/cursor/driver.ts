@@ -2,7 +2,6 @@ import type { AccessTokens } from "../../core/access/access.ts";
 import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/run/retry-budget.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
-import { awaitedLater } from "../../core/ignored-failures.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
 import type { AccountCredential } from "../shared/account-credential.ts";
@@ -12,7 +11,6 @@ import { Endpoints } from "./account/endpoint.ts";
 import type { CursorModels } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
-import { checkpointKey } from "./request/prompt.ts";
 import { CursorRun } from "./run/cursor-run.ts";
 import { Farewells } from "./run/farewells.ts";
 import type { RunPlan } from "./run/run-plan.ts";
@@ -85,14 +83,6 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
       });
       void run.start(fault ? Promise.reject(fault) : withCredential(principal, access, planFor));
       return run;
-    },
-    prefetch(turn) {
-      const key = checkpoints.prefetch && checkpointKey(turn);
-      if (key === undefined) return;
-      const read = async (credential: AccountCredential) =>
-        checkpoints.prefetch?.(ownerOf(turn.principal, credential), key);
-      // The run meets the same failure and reports it.
-      void awaitedLater(withCredential(turn.principal, access, read));
     },
     findModel: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),
     listModels: (principal, signal) =>

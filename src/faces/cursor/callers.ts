@@ -23,7 +23,7 @@ export interface SignedInAccounts {
   principalOf(cursorUserId: number, signal: AbortSignal): Promise<Principal | undefined>;
 }
 
-/** A request, or what another gateway tells of one, by which its caller is found. */
+/** What of a request says who its caller is. */
 export type Asker = Pick<ServerExchange, "header" | "path">;
 
 export type Caller =
@@ -38,8 +38,8 @@ export interface CallersOptions {
   readonly keys: GatewayKeys;
   readonly accounts: SignedInAccounts;
   readonly backend: Backend;
-  /** Signs the face's tokens on all gateways of a cluster. Absent: a secret of this process. */
-  readonly tokenSecret?: Secret | undefined;
+  /** Signs the face's tokens. */
+  readonly tokenSecret: Secret;
   readonly now?: (() => number) | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { create, fromBinary, fromJsonString, toBinary, toJson } from "@bufbuild/protobuf";
+import type { Awaitable } from "../../core/awaitable.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { AgentClientMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import { AgentService } from "../../gen/agent/v1/service_pb.ts";
@@ -10,28 +11,36 @@ const { input, output } = AgentService.method.nameAgent;
 const MAX_KNOWN = 1000;
 const MAX_WORDS = 6;
 
-/** The messages that opened runs of ours on other gateways of a cluster, by digest. */
-export interface SharedMessages {
+/** The messages that opened runs of ours, by digest. */
+export interface KnownMessages {
   add(digest: string): void;
-  has(digest: string): Promise<boolean>;
+  has(digest: string): Awaitable<boolean>;
+}
+
+/** Keeps the last ones in memory. */
+class RecentMessages implements KnownMessages {
+  readonly #digests = new BoundedMap<string, true>(MAX_KNOWN);
+
+  add(digest: string): void {
+    this.#digests.set(digest, true);
+  }
+
+  has(digest: string): boolean {
+    return this.#digests.has(digest);
+  }
 }
 
 /** Names the conversations of our own models here, so that their messages do not go to Cursor for a name. */
 export class ConversationNames {
-  /** Digests of the messages that opened runs of ours. */
-  readonly #known = new BoundedMap<string, true>(MAX_KNOWN);
-  readonly #shared: SharedMessages | undefined;
+  readonly #known: KnownMessages;
 
-  constructor(shared?: SharedMessages) {
-    this.#shared = shared;
+  constructor(known: KnownMessages = new RecentMessages()) {
+    this.#known = known;
   }
 
   /** Takes the opening message of a run of ours. */
   add(payload: Uint8Array): void {
-    for (const text of openingTexts(payload)) {
-      this.#known.set(digestOf(text), true);
-      this.#shared?.add(digestOf(text));
-    }
+    for (const text of openingTexts(payload)) this.#known.add(digestOf(text));
   }
 
   /** Returns the answer to a `NameAgent` request; undefined if its message is not known to be ours. */
@@ -40,8 +49,7 @@ export class ConversationNames {
       const { userMessage } = isJson
         ? fromJsonString(input, body.toString("utf8"), { ignoreUnknownFields: true })
         : fromBinary(input, body);
-      const digest = digestOf(userMessage);
-      const isOurs = this.#known.has(digest) || (await this.#shared?.has(digest));
+      const isOurs = await this.#known.has(digestOf(userMessage));
       return isOurs ? named(userMessage, isJson) : undefined;
     } catch {
       return undefined;

@@ -38,7 +38,7 @@ export async function decideRun(
 
 export const RELAY: Verdict = { type: "relay" };
 
-export const refused = (error: ExcursorError): Verdict => ({ type: "refused", error });
+const refused = (error: ExcursorError): Verdict => ({ type: "refused", error });
 
 /** For holders of a gateway key, who have no login of Cursor's. */
 export const needsAccount = (what: string): ExcursorError => new ExcursorError("account_required", [what, OWN_PREFIX]);

@@ -1,5 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { Secret } from "../../core/secret.ts";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Secret } from "../../core/secret.ts";
 
 /** Tells our tokens from Cursor's, which are never to be confused. */
 const PREFIX = "exface_";
@@ -8,14 +8,14 @@ const PREFIX = "exface_";
 const LIFETIME_MS = 60 * 60_000;
 
 /**
- * Short-lived tokens that the face gives out for a gateway key. They name a principal, are signed with a secret of this
- * process or of its cluster, and are worth nothing anywhere else.
+ * Short-lived tokens that the face gives out for a gateway key. They name a principal, are signed with a secret that is made
+ * of the gateway's key, and are worth nothing anywhere else.
  */
 export class FaceTokens {
   readonly #secret: Secret;
   readonly #now: () => number;
 
-  constructor(secret = new Secret(randomBytes(32).toString("base64url")), now: () => number = Date.now) {
+  constructor(secret: Secret, now: () => number = Date.now) {
     this.#secret = secret;
     this.#now = now;
   }

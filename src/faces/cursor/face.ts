@@ -1,11 +1,10 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { SplitRuns } from "../../core/split-runs.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import { type Asker, bearerOf, Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
-import { ConversationNames, type SharedMessages } from "./conversation-names.ts";
+import { bearerOf, Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
+import { ConversationNames, type KnownMessages } from "./conversation-names.ts";
 import { decideRun, needsAccount, type Verdict } from "./decide-run.ts";
 import { respondError } from "./errors.ts";
 import type { RunOpening } from "./find-model.ts";
@@ -37,16 +36,14 @@ export interface CursorFaceOptions {
   readonly refuseToken?: ((exchange: ServerExchange, token: string) => ExcursorError) | undefined;
   /** Called with each call that we answer, or whose answer we change, before its body is read further. */
   readonly onOwnCall?: OnOwnCall | undefined;
-  /** Signs the face's tokens on all gateways of a cluster. Absent: a secret of this process. */
-  readonly tokenSecret?: Secret | undefined;
-  /** Joins runs over HTTP/1.1 whose calls reach different gateways of a cluster. */
-  readonly split?: SplitRuns | undefined;
+  /** Signs the face's tokens. */
+  readonly tokenSecret: Secret;
   /** How long either half of such a run waits for the other. Default: 30 s. */
   readonly firstAppendMs?: number | undefined;
   /** True if a balancer should send no more calls here. */
   readonly isDraining?: (() => boolean) | undefined;
-  /** The messages that opened runs of our own models on other gateways. */
-  readonly messages?: SharedMessages | undefined;
+  /** The messages that opened runs of our own models. Absent: they are kept in memory. */
+  readonly messages?: KnownMessages | undefined;
   /** Told of errors that are bugs of ours. */
   readonly onBug: (error: unknown) => void;
 }
@@ -88,7 +85,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     }
   };
   const names = new ConversationNames(options.messages);
-  const decide = async (asker: Asker, opening: RunOpening | undefined): Promise<Verdict> => {
+  const decide = async (asker: ServerExchange, opening: RunOpening | undefined): Promise<Verdict> => {
     const verdict = await decideRun(asker, opening?.model, { ...options, callers });
     if (verdict.type === "own" && opening) names.add(opening.payload);
     return verdict;
@@ -103,7 +100,6 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     principalOf: (asker) => callers.principalOf(asker),
     onOwnCall: options.onOwnCall,
     serve,
-    split: options.split,
     firstAppendMs: options.firstAppendMs,
   });
 

@@ -7,8 +7,8 @@ import { modelObject, modelPage } from "./models.ts";
 const PATH = "/v1beta/models";
 
 /** Returns the routes for contents, token counts and models. */
-export function routes({ engine, limits, stores }: FaceContext): readonly FaceRoute[] {
-  const options = { limits, memory: new CallMemory(stores.callIds?.("gemini")) };
+export function routes({ engine, limits }: FaceContext): readonly FaceRoute[] {
+  const options = { limits, memory: new CallMemory() };
   return [
     { type: "turn", path: `${PATH}/{model}:generateContent`, face: createGeminiFace(options, false) },
     { type: "turn", path: `${PATH}/{model}:streamGenerateContent`, face: createGeminiFace(options, true) },

@@ -15,7 +15,7 @@ export function routes({ engine, limits, stores, startedAt }: FaceContext): read
   const options: OllamaOptions = {
     limits,
     thoughts: stores.thoughts,
-    memory: new CallMemory(stores.callIds?.("ollama")),
+    memory: new CallMemory(),
     async checkModel(name, { principal }) {
       await findModel(engine, name, { principal, signal: AbortSignal.timeout(LOOK_UP_MS) });
     },

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Awaitable } from "../../core/awaitable.ts";
 import type { ResponseStore, StoredItem, StoredResponse } from "../../core/history/stored-responses.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thinking/thoughts.ts";
@@ -64,6 +65,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
         createdAt: Math.floor(now() / 1000),
         echo: echoOf(request, fields),
       };
+      let stored: Awaitable<void>;
       const render = (): RenderOptions => ({
         toolbox,
         seal: (thought) => seal.seal(thought, principalId),
@@ -76,7 +78,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
           if (!isStored && !onAnswer) return;
           const answer = storedAnswer(referred, request, fields, asJson(response), output.map(asJson));
           onAnswer?.(principalId, answer);
-          if (isStored) store.put(principalId, answer);
+          if (isStored) stored = store.put(principalId, answer);
         },
       });
       return {
@@ -85,6 +87,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
         isUnasked: isPrewarm,
         ignored: ignoredFields(fields, { tools: toolbox.hostedTypes, items: passedOver(items) }),
         fields: { effort: "reasoning.effort" },
+        stored: () => stored,
         stream: () => new ResponseRenderer(head, render()),
         collect: () => new ResponseCollector(new ResponseRenderer(head, render())),
       };

@@ -1,7 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { ExcursorError } from "../../core/errors.ts";
-import { Secret } from "../../core/secret.ts";
-import type { FaceContext, FaceRoute, KeyValues } from "../shared/face-module.ts";
+import type { FaceContext, FaceRoute } from "../shared/face-module.ts";
 import { createResponseArchive } from "./archive.ts";
 import { createOpenAiResponsesFace } from "./face.ts";
 import { createReasoningSeal } from "./reasoning-seal.ts";
@@ -13,7 +11,7 @@ const PATH = "/v1/responses";
 /** Returns the routes for responses, token counts and stored answers. */
 export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
   const { responses, thoughts } = stores;
-  const seal = createReasoningSeal(stores.sealSecret ?? sealSecret(stores.keyValues("reasoning-seal")));
+  const seal = createReasoningSeal(stores.sealSecret);
   const options = { limits, store: responses, thoughts, seal };
   const face = createOpenAiResponsesFace(options);
   const recentAnswers = new RecentAnswers();
@@ -53,13 +51,6 @@ export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
       handle: async ({ path: { id = "" }, principal }) => ({ body: await archive.delete(principal.id, id) }),
     },
   ];
-}
-
-/** Returns the stored secret, or creates one. It persists, so that content can be decrypted after a restart. */
-function sealSecret(kept: KeyValues): Secret {
-  const secret = kept.get("secret") ?? randomBytes(32).toString("base64url");
-  kept.set("secret", secret);
-  return new Secret(secret);
 }
 
 const noStream = (): ExcursorError => new ExcursorError("unsupported_parameter", [], { field: "stream" });

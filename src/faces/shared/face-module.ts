@@ -7,7 +7,6 @@ import type { ThinkingStyle, Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonValue, Principal } from "../../core/turn.ts";
 import type { ErrorBody, Face, ImageLoader, ParseContext, StreamRenderer } from "./face.ts";
 import type { RequestLimits } from "./request-limits.ts";
-import type { SharedCallIds } from "./tools/call-memory.ts";
 
 /**
  * One public dialect, as the server mounts it: its name, errors and routes.
@@ -160,10 +159,8 @@ interface FaceStores {
   readonly responses: ResponseStore;
   /** Texts by key. Each face uses its own spaces. */
   keyValues(space: string): KeyValues;
-  /** Returns the ids of calls that all nodes of a cluster remember, for a face. Absent: this process is alone. */
-  readonly callIds?: ((face: string) => SharedCallIds) | undefined;
-  /** Seals what all nodes of a cluster must be able to open. Absent: the face keeps a secret of its own. */
-  readonly sealSecret?: Secret | undefined;
+  /** Seals what a client brings back later, perhaps to another process with the same key. */
+  readonly sealSecret: Secret;
 }
 
 export interface KeyValues {

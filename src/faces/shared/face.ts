@@ -1,3 +1,4 @@
+import type { Awaitable } from "../../core/awaitable.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import type { ImagePart, JsonObject, Principal, Turn } from "../../core/turn.ts";
@@ -40,6 +41,8 @@ export interface ParsedRequest<Stream extends StreamRenderer = TextRenderer> {
   readonly signal?: AbortSignal;
   /** Called once when the answer is over, for whatever reason. */
   readonly end?: () => void;
+  /** Returns when what the client may refer to later is stored. It is waited for before the end of the answer is sent. */
+  readonly stored?: () => Awaitable<void>;
   /** The server calls one of the two. */
   stream(): Stream;
   collect(): AnswerCollector;

@@ -1,8 +1,8 @@
 import type { Thoughts, WantedThought } from "../../core/thinking/thoughts.ts";
 
 /**
- * Gets the thinking of a conversation from the other nodes, with one question for all of it. `read` reads the conversation
- * with the given store; it is called only if there are other nodes, and what it returns is not used.
+ * Reads the thinking of a conversation ahead, with one question for all of it. `read` reads the conversation with the given
+ * store; it is called only if the store needs that, and what it returns is not used.
  */
 export async function fetchThoughts(
   thoughts: Thoughts,

@@ -35,7 +35,7 @@ export class RequestRate {
   async #admitShared(shared: SharedGate, principalId: string, perMinute: number): Promise<void> {
     const waitMs = await shared.admit(principalId, perMinute);
     if (waitMs === undefined) {
-      this.#admitHere(principalId, Math.max(1, Math.floor(perMinute / shared.nodes)), perMinute);
+      this.#admitHere(principalId, perMinute, perMinute);
     } else if (waitMs > 0) throw refusal(perMinute, waitMs);
   }
 

@@ -1,7 +1,7 @@
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Route } from "./route.ts";
 
-/** `degraded`: requests are answered, but what the gateways of a cluster share is away. `draining`: it is about to stop. */
+/** `degraded`: requests are answered, but without what the gateway shares with others. `draining`: it is about to stop. */
 export type Readiness = "ready" | "degraded" | "draining";
 
 /** Returns the routes for monitoring, which need no key and reveal nothing else. */

@@ -32,7 +32,7 @@ export const passRoute = (module: FaceModule, { path, api }: PassRoute, service:
     const model = readModel(body);
     exchange.notes.model = model;
     const turn = turnOf(principal, model, body);
-    const leave = body["stream"] === true ? await service.streams.takeOnAll(principal.id) : () => {};
+    const leave = body["stream"] === true ? service.streams.take(principal.id) : () => {};
     try {
       recording?.asks(turn);
       const request = { api, principal, model, body, hops: hopsOf(exchange.request), trace: exchange.trace };

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { Limits } from "../../config/limits.ts";
-import type { Awaitable } from "../../core/awaitable.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Elicit, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
 import { isJsonObject } from "../../core/json/is-json-object.ts";
@@ -8,7 +7,6 @@ import type { Principal } from "../../core/turn.ts";
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import { readJson } from "../read-json.ts";
 import type { Route } from "./route.ts";
-import type { GivenAnswer, SharedQuestions } from "./shared-questions.ts";
 
 /** Sent by a client that can show its user the questions of hub tools. */
 export const ASKS_HEADER = "x-excursor-asks";
@@ -16,26 +14,17 @@ export const ASKS_HEADER = "x-excursor-asks";
 /** The prefix of an SSE comment that holds a question as JSON. */
 const QUESTION = "excursor-question";
 
-/** In front of the id of a question in a cluster. */
-const TAG = /^([\w-]{4})\./;
-
 /**
  * Questions of hub tools to the user. A question is an SSE comment in the stream, which other clients ignore. The
- * answer is a separate request by the same principal, which may reach another gateway of a cluster.
+ * answer is a separate request by the same principal.
  */
 export class Questions {
-  readonly #shared: SharedQuestions | undefined;
   readonly #waiting = new Map<string, { readonly principalId: string; answer(given: ElicitationAnswer): void }>();
-
-  constructor(shared?: SharedQuestions) {
-    this.#shared = shared;
-    shared?.onAnswer((answer) => this.#take(answer));
-  }
 
   /** Returns a function that asks by a comment. Declines if the stream is over. */
   elicit(principal: Principal, write: (comment: string) => boolean): Elicit {
     return async (question, signal) => {
-      const id = `${this.#shared ? `${this.#shared.tag}.` : ""}${randomUUID()}`;
+      const id = randomUUID();
       const { promise, resolve } = Promise.withResolvers<ElicitationAnswer>();
       const giveUp = () => resolve({ action: "cancel" });
       this.#waiting.set(id, { principalId: principal.id, answer: resolve });
@@ -51,14 +40,7 @@ export class Questions {
   }
 
   /** Returns false if the question is unknown, over, or another principal's. */
-  answer({ id: principalId }: Principal, id: string, given: ElicitationAnswer): Awaitable<boolean> {
-    const answer = { principalId, id, given };
-    const [, tag] = TAG.exec(id) ?? [];
-    const isElsewhere = this.#shared && tag !== undefined && tag !== this.#shared.tag;
-    return isElsewhere ? this.#shared.send(tag, answer) : this.#take(answer);
-  }
-
-  #take({ principalId, id, given }: GivenAnswer): boolean {
+  answer({ id: principalId }: Principal, id: string, given: ElicitationAnswer): boolean {
     const waiting = this.#waiting.get(id);
     if (waiting?.principalId !== principalId) return false;
     waiting.answer(given);
@@ -73,7 +55,7 @@ export const answersRoute = (questions: Questions, face: FaceModule, limits: Lim
   async handle(exchange) {
     const { principal } = exchange;
     const { id, ...given } = readAnswer(await readJson(exchange, limits));
-    if (!principal || !(await questions.answer(principal, id, given))) {
+    if (!principal || !questions.answer(principal, id, given)) {
       throw new ExcursorError("unknown_question", [], { field: "id" });
     }
     exchange.reply(200, { status: "ok" });

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../../config/limits.ts";
-import type { Awaitable } from "../../core/awaitable.ts";
 import type { RequestContext, ToolSource } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent, Usage } from "../../core/events.ts";
@@ -8,7 +7,6 @@ import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
 import { ANSWERED_BY } from "../../core/notices/answered-by.ts";
 import { IGNORED } from "../../core/notices/ignored.ts";
 import { TRIMMED } from "../../core/notices/trimmed.ts";
-import type { RunObserver } from "../../core/run-observer.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest, StreamRenderer } from "../../faces/shared/face.ts";
 import type { FaceModule } from "../../faces/shared/face-module.ts";
@@ -27,8 +25,6 @@ import type { PathParameters, Route } from "./route.ts";
 /** The part of the engine that runs turns. */
 export interface TurnRunner {
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
-  /** Is waited for before the end of an answer, since the next request may reach another gateway. */
-  settled?(): Promise<void>;
 }
 
 /** Where the answer to a turn goes. */
@@ -121,13 +117,11 @@ async function answerUntapped(
   const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
   exchange.notes.model = parsed.turn.model.id;
   const reply = parsed.isStream ? undefined : carrier.reply;
-  let seat: Awaitable<(() => void) | undefined>;
+  let leave: (() => void) | undefined;
   try {
     signal.throwIfAborted();
     recording?.asks(parsed.turn);
-    if (!reply) seat = streams.takeOnAll(principal.id);
-    // No run follows that would wait for it.
-    if (parsed.isUnasked) await seat;
+    if (!reply) leave = streams.take(principal.id);
     const voice = new Voice();
     const context = {
       requestId,
@@ -135,37 +129,18 @@ async function answerUntapped(
       tools: toolSource(request),
       hops: hopsOf(request),
       trace: () => exchange.trace,
-      observer: seat instanceof Promise ? whenSeated(seat, recording) : recording,
+      observer: recording,
       meter: recording,
       elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
     };
     const events = parsed.isUnasked ? emptyAnswer() : engine.run(parsed.turn, context);
-    const batches = observe(events, parsed, exchange, { log, engine });
+    const batches = observe(events, parsed, exchange, log);
     if (reply) await answerWhole(exchange, parsed, batches, reply);
     else await answerStream(exchange, parsed, batches, { carrier, voice });
   } finally {
-    // One that is refused later, or was not waited for, is not ours to report.
-    Promise.resolve(seat).then(
-      (leave) => leave?.(),
-      () => {},
-    );
+    leave?.();
     parsed.end?.();
   }
-}
-
-/**
- * Lets no run begin before the other nodes have agreed to the stream. They are asked while the observer asks for limits, so
- * that both are one round trip.
- */
-function whenSeated(seat: Promise<unknown>, observer: RunObserver | undefined): RunObserver {
-  return {
-    phase: (...given) => observer?.phase(...given),
-    async served(model, driver) {
-      await Promise.all([seat, observer?.served?.(model, driver)]);
-    },
-    ...(observer?.keysOf && { keysOf: (messages) => observer.keysOf?.(messages) ?? [] }),
-    answered: observer?.answered && ((...given) => observer.answered?.(...given)),
-  };
 }
 
 const NO_USAGE: Usage = {
@@ -225,7 +200,7 @@ async function answerStream(
     }
     exchange.signal.throwIfAborted();
     batches.checkEnd();
-    await batches.settled?.();
+    await parsed.stored?.();
     stream.end(last);
   } catch (thrown) {
     if (!stream.hasBegun) throw thrown;
@@ -280,7 +255,7 @@ async function answerWhole(
   exchange.signal.throwIfAborted();
   batches.checkEnd();
   const body = collector.body();
-  await batches.settled?.();
+  await parsed.stored?.();
   reply(body, batches.headers());
 }
 
@@ -292,14 +267,13 @@ interface Batches {
   headers(): Readonly<Record<string, string>>;
   /** Throws if the answer ended without `done`. */
   checkEnd(): void;
-  readonly settled: TurnRunner["settled"];
 }
 
 function observe(
   source: AsyncIterable<readonly TurnEvent[]>,
   parsed: ParsedRequest<StreamRenderer>,
   exchange: Exchange,
-  { log, engine }: Pick<TurnService, "log" | "engine">,
+  log: Log,
 ): Batches {
   const ignored = new Set(parsed.ignored);
   const { notes } = exchange;
@@ -308,7 +282,6 @@ function observe(
   let isDone = false;
   return {
     source,
-    settled: engine.settled,
     see(events) {
       // Notices come before the upstream has answered.
       if (notes.firstEventMs === undefined && events.some(({ type }) => type !== "notice")) {

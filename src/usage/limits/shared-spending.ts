@@ -34,8 +34,6 @@ export type SpendVerdict =
 
 /** What all nodes of a cluster have spent and set aside. Promises resolve with undefined if it cannot be asked now. */
 export interface SharedSpending {
-  /** How many nodes there were when the cluster could be asked last, this one included. */
-  readonly nodes: number;
   /** Sets amounts aside for a new request. */
   reserve(request: SpendRequest, amounts: Amounts): Promise<SpendVerdict | undefined>;
   /** Sets more aside: the amounts, or what is left if that is less. */

@@ -229,7 +229,7 @@ export class UsageLimits {
   }
 
   #shareOf({ amount }: UsageLimit, { spent }: LastKnown): number {
-    return Math.max(0, amount - spent) / Math.max(1, this.#options.shared?.nodes ?? 1);
+    return Math.max(0, amount - spent);
   }
 
   #knownOf(limit: UsageLimit, entry: UnderWay): LastKnown {

@@ -42,8 +42,6 @@ export interface RecordingParts extends RunParts {
   readonly keepsAnswer: boolean;
   /** Returns the name of a driver for people, by the name that the engine routes to. */
   readonly driverName: (route: string) => string;
-  /** Another gateway has the record of the request. It is told of usage that the upstream reports late. */
-  readonly onCorrected?: (difference: Usage) => void;
 }
 
 /** Gathers what happens in one request. The engine tells it of phases and tokens, never of single events. */
@@ -218,7 +216,6 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   }
 
   corrected(difference: Usage): void {
-    this.#parts.onCorrected?.(difference);
     const isExact = this.#counted <= 1;
     const sum = this.#usage ? addUsage(this.#usage, difference) : difference;
     this.#usage = { ...sum, isEstimate: !isExact };
@@ -269,8 +266,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     const now = performance.now();
     const firstEvent = this.#reached["first-event"];
     const turn = this.#turn;
-    // Without the record, only the beginning of the conversation is needed.
-    const keys = this.#parts.onCorrected && turn?.messages.some(isAnswer) ? undefined : this.historyKeys;
+    const keys = this.historyKeys;
     const { principalId, keyName, client, face, route, status, errorCode } = end;
     return {
       id: this.#id,

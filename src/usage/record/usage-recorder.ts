@@ -1,10 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { CallEntry, HubCallEntry } from "../../core/engine/call-log.ts";
-import type { Usage } from "../../core/events.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
-import type { RunMeter } from "../../core/run-meter.ts";
-import type { RunObserver } from "../../core/run-observer.ts";
-import type { Turn } from "../../core/turn.ts";
 import type { UsageLimits } from "../limits/usage-limits.ts";
 import { conversationId } from "./conversation.ts";
 import type { RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
@@ -23,16 +19,6 @@ export interface UsageRecorderOptions {
   /** Absent: nothing is limited. */
   readonly limits?: UsageLimits | undefined;
 }
-
-/** The runs of a forwarded request, on their home node. */
-export interface ForwardedRecording {
-  readonly observer: RunObserver;
-  readonly meter: Required<Pick<RunMeter, "used" | "opens" | "goesOn">>;
-  end(): void;
-}
-
-/** What a home node does not know of a forwarded request. */
-const FORWARDED = { keyName: "", client: "", face: "", route: "", status: 200, errorCode: undefined };
 
 /** Makes the records of requests and tool calls, and hands them to the sinks. */
 export class UsageRecorder {
@@ -78,23 +64,6 @@ export class UsageRecorder {
     const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#parts);
     this.#open.set(id, recording);
     return recording;
-  }
-
-  /**
-   * Begins to watch the runs of a request that another gateway of the cluster has forwarded. That one records the request
-   * and holds it to limits; only the runs are recorded here. `onCorrected` gets usage that the upstream reports after the end.
-   */
-  beginForwarded(id: string, turn: Turn, onCorrected: (difference: Usage) => void): ForwardedRecording {
-    const parts = { ...this.#parts, reserve: undefined, onCorrected };
-    const recording = new RequestRecording(id, performance.now(), this.#wallClock(), parts);
-    recording.asks(turn);
-    return {
-      observer: recording,
-      meter: recording,
-      end: () => {
-        recording.stored(recording.finish({ ...FORWARDED, principalId: turn.principal.id }), (record) => record);
-      },
-    };
   }
 
   /** The request is over, and so are its runs as far as it is concerned. */

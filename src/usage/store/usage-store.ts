@@ -35,6 +35,12 @@ const HOUR_MS = 3_600_000;
 /** Records that wait for a disk that is full or a file that is locked; beyond that the oldest are lost. */
 const MAX_PENDING = 10_000;
 
+/** A place in the stream of records of all gateways: a number of milliseconds, and a count. */
+interface ImportedUntil {
+  readonly ms: number;
+  readonly count: number;
+}
+
 /**
  * Keeps the usage record in SQLite. Records wait in memory and are written together, at most once a second, so a request
  * never waits for the disk. A record is written within a second, so a process that is killed loses no more, unless its
@@ -215,7 +221,7 @@ export class UsageStore implements UsageSink {
   }
 
   /** How far the records of other gateways are written: a number of milliseconds, and a count. */
-  get importedUntil(): { readonly ms: number; readonly count: number } {
+  get importedUntil(): ImportedUntil {
     const { fact } = this.#statements;
     return {
       ms: Number(fact.get("imported ms")?.["value"] ?? 0),
@@ -223,16 +229,21 @@ export class UsageStore implements UsageSink {
     };
   }
 
-  /** Writes records of another gateway, once: the place up to which they go is written with them. */
-  import(batches: readonly UsageBatch[], until: { readonly ms: number; readonly count: number }): boolean {
+  /**
+   * Writes records of another gateway, once: the place up to which they go is written with them. Returns false if that failed,
+   * or another process with the same file has written what follows `from`.
+   */
+  import(batches: readonly UsageBatch[], from: ImportedUntil, until: ImportedUntil): boolean {
     if (!this.#isOpen) return false;
     try {
-      inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
+      return inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
+        const { ms, count } = this.importedUntil;
+        if (ms !== from.ms || count !== from.count) return false;
         for (const batch of batches) this.#write(batch);
         this.#statements.replaceFact.run("imported ms", until.ms);
         this.#statements.replaceFact.run("imported count", until.count);
+        return true;
       });
-      return true;
     } catch (error) {
       this.#lose(0, messageOf(error));
       return false;

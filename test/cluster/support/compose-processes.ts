@@ -23,7 +23,7 @@ interface ComposeService {
 export const readCompose = (): ComposeFile =>
   parse(readFileSync("deploy/compose.yaml", "utf8"), { merge: true }) as ComposeFile;
 
-export interface NodeProcess {
+interface NodeProcess {
   readonly name: string;
   readonly url: string;
   readonly log: () => string;
@@ -59,7 +59,6 @@ export async function startComposed(
   const addresses = new Map([["redis:6379", `127.0.0.1:${redis.port}`]]);
   for (const name of names) {
     addresses.set(`${name}:8787`, `127.0.0.1:${await freePort()}`);
-    addresses.set(`${name}:8790`, `127.0.0.1:${await freePort()}`);
   }
   const localize = (text: string) => {
     let local = text.replaceAll(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) => given[name] ?? "");
@@ -117,7 +116,7 @@ export async function startComposed(
 }
 
 /** Starts HAProxy with this configuration file. */
-export function startBalancer(config: string, defer: (cleanup: () => unknown) => void): void {
+function startBalancer(config: string, defer: (cleanup: () => unknown) => void): void {
   const balancer = spawn("haproxy", ["-db", "-f", config], { stdio: ["ignore", "inherit", "pipe"] });
   balancer.stderr.resume();
   const gone = once(balancer, "exit");
@@ -129,7 +128,7 @@ export function startBalancer(config: string, defer: (cleanup: () => unknown) =>
 
 const MAX_STARTS = 10;
 
-export async function startNode(
+async function startNode(
   name: string,
   url: string,
   environment: Readonly<Record<string, string>>,

@@ -5,7 +5,6 @@ import { Parking, type ParkingLimits } from "../../../src/core/engine/parking.ts
 import { CallNames, runIdOf } from "../../../src/core/engine/run/call-names.ts";
 import { LiveRun } from "../../../src/core/engine/run/live-run.ts";
 import { RunClient } from "../../../src/core/engine/run/run-client.ts";
-import { historyKeys } from "../../../src/core/history/history-key.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../../src/core/turn.ts";
 import { aTurn } from "../support/turns.ts";
 
@@ -79,18 +78,14 @@ describe("parked runs", () => {
     expect(told()).toEqual(["asked", "answered"]);
   });
 
-  it("lend their conversation to who knows its key, and take a follow-up with it", () => {
+  it("are dropped by their id, for the principal that is named", () => {
     const { parking } = setUp();
-    const { live, answer, results } = waiting();
+    const { live, answer, cancelled } = waiting();
     parking.park(live, turnOf([asked]), answer, requestOf());
-    const key = historyKeys([asked, answer]).at(-1) ?? "";
-    expect(parking.transcriptOf(live.id, "p2", key)).toBeUndefined();
-    expect(parking.transcriptOf(live.id, "p1", `${key}x`)).toBeUndefined();
-    expect(parking.transcriptOf("another", "p1", key)).toBeUndefined();
-    const before = parking.transcriptOf(live.id, "p1", key) ?? [];
-    expect(before).toEqual([asked, answer]);
-    expect(parking.take(turnOf([...before, ...results]), requestOf())?.type).toBe("run");
-    expect(parking.transcriptOf(live.id, "p1", key)).toBeUndefined();
+    expect(parking.drop(live.id, "stranger")).toBe(false);
+    expect(cancelled()).toBe(0);
+    expect(parking.drop(live.id, "p1")).toBe(true);
+    expect(parking.drop(live.id, "p1")).toBe(false);
   });
 
   it("are unknown to everybody else, and stay where they are (SEC-32)", () => {

@@ -50,7 +50,7 @@ export async function openDashboard(
 }
 
 /** Signs in to the dashboard of a gateway. */
-export async function visit({ url, home, close }: Pick<Visitor, "url" | "home" | "close">): Promise<Visitor> {
+async function visit({ url, home, close }: Pick<Visitor, "url" | "home" | "close">): Promise<Visitor> {
   const post = (path: string, body: object, key: string, signal?: AbortSignal) =>
     fetch(url + path, {
       method: "POST",

@@ -1,6 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import type { SplitRuns } from "../../../src/core/split-runs.ts";
 import { BidiRequestIdSchema } from "../../../src/gen/aiserver/v1/bidi_pb.ts";
 import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
 import { encodeFrame } from "../../../src/wire/connect/envelope.ts";
@@ -9,8 +8,8 @@ import { KEY, SIGNED_IN, setUpSim } from "./support/stage.ts";
 const RUN_SSE = "/agent.v1.AgentService/RunSSE";
 const APPEND = "/aiserver.v1.BidiService/BidiAppend";
 
-async function setUp(split?: SplitRuns) {
-  const { url, trace } = await setUpSim({ firstAppendMs: 50, ...(split && { split }) });
+async function setUp() {
+  const { url, trace } = await setUpSim({ firstAppendMs: 50 });
   const post = async (path: string, type: string, body: Uint8Array, token: string) => {
     const headers = { "content-type": type, authorization: `Bearer ${token}` };
     const response = await fetch(url + path, { method: "POST", headers, body });
@@ -27,29 +26,12 @@ async function setUp(split?: SplitRuns) {
   return { download, append, passedOn };
 }
 
-/** A cluster whose other gateways know of no run. */
-const ALONE: SplitRuns = {
-  serve() {},
-  opened: () => () => {},
-  find: async () => false,
-  isElsewhere: () => false,
-  send: () => expect.unreachable(),
-  tellPassedOn() {},
-};
-
 describe("half of a run over HTTP/1.1 whose other half does not come", () => {
-  it("is the backend's to refuse, if the gateway is alone", async () => {
+  it("is the backend's to refuse", async () => {
     const { download, append, passedOn } = await setUp();
     download(SIGNED_IN).catch(() => {});
     await append(3n, SIGNED_IN);
     await expect.poll(passedOn).toHaveLength(2);
-  });
-
-  it("is refused in a cluster, since it may be of a run of ours", async () => {
-    const { download, append, passedOn } = await setUp(ALONE);
-    expect((await download(SIGNED_IN)).text).toContain("The other half of this run did not come.");
-    expect((await append(3n, SIGNED_IN)).text).toContain("The other half of this run did not come.");
-    expect(passedOn()).toEqual([]);
   });
 
   it("does not take a key of ours to the backend (SEC-13)", async () => {

@@ -91,29 +91,9 @@ describe("the memory of call ids", () => {
     "refuses a result of no call",
     async (wrong) => {
       const given = [...asked, called({ id: "1", at: "a" }), wrong];
-      await expect(new CallMemory().restore("p", given)).rejects.toThrow(/^here: no open/);
+      expect(() => new CallMemory().restore("p", given)).toThrow(/^here: no open/);
     },
   );
-
-  it("asks the other nodes for all ids at once, since they may have given others to the same conversation", async () => {
-    const ids = new Map<string, readonly string[]>();
-    const asks: (readonly string[])[] = [];
-    const shared = {
-      keep: (key: string, kept: readonly string[]) => void ids.set(key, kept),
-      find: async (keys: readonly string[]) => {
-        asks.push(keys);
-        return new Map(keys.flatMap((key) => (ids.has(key) ? [[key, ids.get(key) ?? []] as const] : [])));
-      },
-    };
-    await remember(new CallMemory(shared));
-    const node = new CallMemory(shared);
-    const follow = [...asked, called({ at: "a" }, { at: "b" }), result("x"), result("y")];
-    const again = [...follow, called({ id: "z", at: "c" })];
-    expect(idsIn((await node.restore("p", again)).messages)).toEqual(["ours-1", "ours-2", "ours-1", "ours-2", "z"]);
-    for (const [key, [, ...others]] of ids) ids.set(key, ["newer", ...others]);
-    expect(idsIn((await node.restore("p", follow)).messages)).toEqual(["newer", "ours-2", "newer", "ours-2"]);
-    expect(asks.map((keys) => keys.length)).toEqual([2, 1]);
-  });
 
   it("forgets the oldest answers first", async () => {
     const memory = new CallMemory();

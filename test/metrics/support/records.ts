@@ -56,8 +56,6 @@ export const SOURCES: GaugeSources = {
   cluster: () => ({
     isRedisUp: true,
     redisFailures: 1,
-    nodes: { length: 3 },
-    forwards: { forwarded: 5, gone: 1, failed: 1, served: 4 },
-    refused: [["forged", 2]],
+    replays: 4,
   }),
 };

@@ -17,8 +17,6 @@ export interface RedisSpendingOptions {
   readonly writes: WriteBehind;
   /** Spent, but perhaps not counted yet. */
   readonly unsettled: UnsettledAmounts;
-  /** Returns how many nodes there are, or were when Redis was there, this one included. */
-  readonly nodes: () => number;
 }
 
 const UNITS = ["tokens", "dollars", "steps", "time"] as const;
@@ -59,10 +57,6 @@ export class RedisSpending implements SharedSpending {
       this.#settleLeft();
     }, RENEW_MS).unref();
     this.#settleLeft();
-  }
-
-  get nodes(): number {
-    return this.#options.nodes();
   }
 
   async reserve(request: SpendRequest, amounts: Amounts): Promise<SpendVerdict | undefined> {
@@ -106,8 +100,7 @@ export class RedisSpending implements SharedSpending {
         String(this.#seedOf(request, claim)),
       ]),
     ];
-    // An extension is asked for ahead of time, so no request waits for it.
-    const reply = await link[script === RESERVE ? "askBriefly" : "ask"](
+    const reply = await link.ask(
       (client) => script.run(client, this.#keys(request), given),
       () => undefined,
     );
@@ -119,11 +112,8 @@ export class RedisSpending implements SharedSpending {
   #count(request: SpendRequest, id: string, spent: Amounts): void {
     const unsettled = { ...request, id, claims: request.claims.map(plain), spent };
     this.#options.unsettled.put(unsettled);
-    this.#options.writes.add({
-      prepare: Promise.resolve(),
+    void this.#options.writes.add({
       bytes: 1024,
-      // The next request of the conversation may be on its way to another node.
-      isUrgent: true,
       write: async (client: RedisClient) => {
         // Redis has lost what it knew, so it gets the seeds. They need a look at the record.
         if ((await this.#settle(client, unsettled)) === UNKNOWN) {
@@ -159,8 +149,7 @@ export class RedisSpending implements SharedSpending {
   #settleLeft(): void {
     const { unsettled, writes } = this.#options;
     for (const request of unsettled.left()) {
-      writes.add({
-        prepare: Promise.resolve(),
+      void writes.add({
         bytes: 1024,
         write: async (client) => {
           if ((await this.#settle(client, request)) !== UNKNOWN) unsettled.drop(request.id);

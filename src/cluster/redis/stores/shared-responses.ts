@@ -1,8 +1,11 @@
+import { z } from "zod";
 import type { AtOnce } from "../../../core/awaitable.ts";
+import { ExcursorError } from "../../../core/errors.ts";
 import type { ResponseStore, StoredResponse } from "../../../core/history/stored-responses.ts";
+import { within } from "../../../core/within.ts";
+import type { Missed, RedisClient } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
-import type { StoreParts } from "./store-parts.ts";
-import { DAY_MS, digest, MiB, type RoomLimits, ValueRoom } from "./value-room.ts";
+import { DAY_MS, digest, MiB, type RoomLimits, type StoreParts, ValueRoom } from "./value-room.ts";
 
 const LIMITS: RoomLimits = { maxBytes: 64 * MiB, maxItems: 2000, maxValueBytes: 8 * MiB, ttlMs: 30 * DAY_MS };
 
@@ -15,119 +18,160 @@ const MAX_CONVERSATION = 10_000;
 const DELETED = "deleted";
 
 /**
- * KEYS: an answer. ARGV: how long it lives, how far to follow. Returns the conversation, last answer first, and keeps it
- * alive; nothing if a part is missing; the word `deleted` if one was deleted.
+ * KEYS: an answer, or a pointer to one. ARGV: how long it lives, how far to follow, whether it is a pointer. Returns the
+ * conversation, last answer first, and keeps it alive; nothing if a part is missing; the word `deleted` if one was deleted.
  */
 const CONVERSATION = new RedisScript(`
 local found, key = {}, KEYS[1]
+if ARGV[3] == '1' then key = redis.call('GET', key) end
 for step = 1, tonumber(ARGV[2]) do
+  if not key then return false end
   local row = redis.call('HMGET', key, 'deleted', 'data', 'previous')
   if row[1] then return '${DELETED}' end
   if not row[2] then return false end
   redis.call('PEXPIRE', key, ARGV[1])
-  found[step] = row[2]
-  if row[3] == '' then return found end
+  found[#found + 1] = key
+  found[#found + 1] = row[2]
+  if row[3] == '' or ARGV[2] == '1' then return found end
   key = row[3]
 end
 return false`);
 
-/** KEYS: the pointer from an item to its answer. Returns the answer. */
-const BY_ITEM = new RedisScript(`
-local key = redis.call('GET', KEYS[1])
-if not key then return false end
-local row = redis.call('HMGET', key, 'deleted', 'data')
-if row[1] then return '${DELETED}' end
-return row[2]`);
+const ItemSchema = z.object({ id: z.string(), json: z.string() });
+const ResponseSchema = z.object({
+  id: z.string(),
+  previousId: z.string().optional(),
+  body: z.string(),
+  input: z.array(ItemSchema),
+  output: z.array(ItemSchema),
+});
 
-/** KEYS: an answer. */
-const BY_ID = new RedisScript(`
-local row = redis.call('HMGET', KEYS[1], 'deleted', 'data')
-if row[1] then return '${DELETED}' end
-return row[2]`);
+const readResponse = (json: string): StoredResponse => {
+  const { previousId, ...rest } = ResponseSchema.parse(JSON.parse(json));
+  return { ...rest, previousId };
+};
 
-type Found = "missing" | "deleted" | readonly StoredResponse[];
+type Found =
+  | { readonly type: "found"; readonly answers: readonly StoredResponse[] }
+  | { readonly type: "missing" | "deleted" | "no-reply" };
 
 /**
- * Kept answers of all nodes. They are written here at once and to Redis in the background. Redis is read first, since only
- * it knows what another node has deleted.
+ * Kept answers of all gateways. They are written here at once, and to Redis before the client sees the end of the answer.
+ * Redis is read first, since another gateway may have deleted one. If it does not reply, the own copy is read, and what is not
+ * there may still exist: the client is to ask again.
  */
 export function createSharedResponses(
-  { link, writes, packing, scope, limits }: StoreParts,
+  { link, writes, scope, redisMs, limits }: StoreParts,
   local: AtOnce<ResponseStore>,
 ): ResponseStore {
   const room = new ValueRoom(link, [scope, "response"], { ...LIMITS, ...limits });
   const keyOf = (principalId: string, id: string) => room.key(principalId, digest(id));
   const itemKey = (principalId: string, id: string) => room.key(principalId, "item", digest(id));
+  link.onNews("deleted", ({ principalId, id }) => local.delete(principalId, id));
 
-  const read = async (script: RedisScript, principalId: string, key: string): Promise<Found> => {
-    const reply = await link.askBriefly(
-      (client) => script.run(client, [key], [String(room.ttlMs), String(MAX_CONVERSATION)]),
-      () => undefined,
-    );
-    const values = Array.isArray(reply) ? reply : [reply];
-    if (Buffer.isBuffer(reply) && reply.toString() === DELETED) return "deleted";
-    const unpacked = await Promise.all(values.map((value) => packing.unpack(value, digest(principalId))));
-    const found = unpacked.flatMap((json) => (json ? [JSON.parse(json.toString()) as StoredResponse] : []));
-    return found.length === values.length ? found : "missing";
+  /** Asks again if the reply is late. */
+  const ask = async <T>(work: (client: RedisClient) => Promise<T>): Promise<T | Missed> => {
+    const first = await link.ask<T | Missed>(work, (why) => why);
+    return first === "late" ? link.ask<T | Missed>(work, (why) => why) : first;
+  };
+
+  const read = async (key: string, steps: number, isPointer = false): Promise<Found> => {
+    const given = [String(room.ttlMs), String(steps), isPointer ? "1" : "0"];
+    const reply = await ask((client) => CONVERSATION.run(client, [key], given));
+    if (reply === "late" || reply === "away") return { type: "no-reply" };
+    if (Buffer.isBuffer(reply) && reply.toString() === DELETED) return { type: "deleted" };
+    if (!Array.isArray(reply)) return { type: "missing" };
+    const answers: StoredResponse[] = [];
+    for (let at = 0; at + 1 < reply.length; at += 2) {
+      const answer = room.parse(room.open(String(reply[at]), reply[at + 1] as Buffer), readResponse);
+      if (!answer) return { type: "missing" };
+      answers.push(answer);
+    }
+    return { type: "found", answers };
+  };
+
+  /** What Redis has counts, and else the own copy. */
+  const choose = <T>(found: Found, ofShared: (answers: readonly StoredResponse[]) => T, ofOwn: () => T): T => {
+    if (found.type === "found") return ofShared(found.answers);
+    const own = found.type === "deleted" ? (undefined as T) : ofOwn();
+    if (found.type === "no-reply" && own === undefined) throw unavailable();
+    return own;
   };
 
   return {
-    put(principalId, response) {
+    async put(principalId, response) {
       local.put(principalId, response);
       const { id, previousId, input, output, body } = response;
       const key = keyOf(principalId, id);
       const items = [...input, ...output];
-      writes.add({
-        prepare: packing.pack(JSON.stringify(response), digest(principalId)),
+      const written = writes.add({
         bytes: items.reduce((sum, { json }) => sum + json.length, body.length),
-        write: (client, data) =>
+        write: (client) =>
           room.put(client, {
             principalId,
             key,
             fields: [
-              ["data", data],
+              ["data", room.seal(key, JSON.stringify(response))],
               ["previous", previousId === undefined ? "" : keyOf(principalId, previousId)],
             ],
-            pointers: { keys: items.slice(-MAX_ITEMS).map((item) => itemKey(principalId, item.id)), text: key },
+            pointers: items.slice(-MAX_ITEMS).map((item) => itemKey(principalId, item.id)),
           }),
       });
+      await within(written, redisMs);
     },
     async find(principalId, id) {
-      const found = await read(BY_ID, principalId, keyOf(principalId, id));
-      if (found === "deleted") return undefined;
-      return found === "missing" ? local.find(principalId, id) : found[0];
+      const found = await read(keyOf(principalId, id), 1);
+      return choose(
+        found,
+        ([answer]) => answer,
+        () => local.find(principalId, id),
+      );
     },
     async conversation(principalId, id) {
-      const found = await read(CONVERSATION, principalId, keyOf(principalId, id));
-      if (found === "deleted") return undefined;
-      if (found === "missing") return local.conversation(principalId, id);
-      return found.toReversed().flatMap(({ input, output }) => [...input, ...output].map(({ json }) => json));
+      const found = await read(keyOf(principalId, id), MAX_CONVERSATION);
+      return choose<readonly string[] | undefined>(
+        found,
+        (answers) => {
+          const inOrder = answers.toReversed();
+          // Redis may forget them; then this gateway can still continue the conversation.
+          for (const answer of inOrder) if (!local.find(principalId, answer.id)) local.put(principalId, answer);
+          return inOrder.flatMap(({ input, output }) => [...input, ...output].map(({ json }) => json));
+        },
+        () => local.conversation(principalId, id),
+      );
     },
     async findItem(principalId, itemId) {
-      const found = await read(BY_ITEM, principalId, itemKey(principalId, itemId));
-      if (found === "deleted") return undefined;
-      if (found === "missing") return local.findItem(principalId, itemId);
-      return found.flatMap(({ input, output }) => [...input, ...output]).findLast(({ id }) => id === itemId)?.json;
+      const found = await read(itemKey(principalId, itemId), 1, true);
+      return choose(
+        found,
+        ([answer]) => [...(answer?.input ?? []), ...(answer?.output ?? [])].findLast(({ id }) => id === itemId)?.json,
+        () => local.findItem(principalId, itemId),
+      );
     },
-    /** A mark stays in the place of the answer, so that no node finds its own copy. */
+    /** A mark stays in the place of the answer, and every gateway deletes its own copy. */
     async delete(principalId, id) {
-      // What waits to be written would bring it back.
-      await writes.settled();
-      const found = await read(BY_ID, principalId, keyOf(principalId, id));
-      const wasLocal = local.delete(principalId, id);
-      if (found === "deleted") return false;
-      if (found === "missing" && !wasLocal) return false;
       const key = keyOf(principalId, id);
-      writes.add({
-        prepare: Promise.resolve(),
-        bytes: key.length,
-        write: async (client) => {
-          await room.remove(client, principalId, key);
-          await room.put(client, { principalId, key, fields: [["deleted", "1"]] });
-        },
-      });
-      await writes.settled();
+      const found = await read(key, 1);
+      if (found.type === "no-reply") throw unavailable();
+      const wasOwn = local.find(principalId, id) !== undefined;
+      if (found.type === "deleted") return local.delete(principalId, id);
+      if (found.type === "missing" && !wasOwn) return false;
+      const marked = await ask((client) =>
+        room.put(client, {
+          principalId,
+          key,
+          fields: [
+            ["deleted", "1"],
+            ["data", ""],
+          ],
+        }),
+      );
+      if (marked === "late" || marked === "away") throw unavailable();
+      local.delete(principalId, id);
+      link.tell({ type: "deleted", principalId, id });
       return true;
     },
   };
 }
+
+const unavailable = (): ExcursorError => new ExcursorError("store_unavailable", [], { retryAfterMs: 1000 });

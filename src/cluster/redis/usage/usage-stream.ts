@@ -1,27 +1,22 @@
 import { randomUUID } from "node:crypto";
-import type { Log } from "../../../observe/log.ts";
 import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../../../usage/record/records.ts";
 import type { Correction } from "../../../usage/store/spending.ts";
 import type { UsageStore } from "../../../usage/store/usage-store.ts";
 import type { UsageBatch } from "../../../usage/store/waiting-records.ts";
-import type { Packing } from "../packing.ts";
 import type { RedisLink } from "../redis-link.ts";
-import { takeLock } from "../redis-lock.ts";
 import { RedisScript } from "../redis-script.ts";
 import type { WriteBehind } from "../write-behind.ts";
 
 export interface UsageStreamOptions {
   readonly link: RedisLink;
   readonly writes: WriteBehind;
-  readonly packing: Packing;
   /** The record of this gateway, which several gateways of one host may share. */
   readonly store: Pick<UsageStore, "recordId" | "importedUntil" | "import">;
-  readonly log: Log;
   /** How often records are sent, and those of others are looked for. */
   readonly intervalMs?: number;
 }
 
-const INTERVAL_MS = 500;
+const INTERVAL_MS = 1000;
 
 /** Records that are sent at once, at the latest. */
 const MAX_BATCH = 500;
@@ -33,9 +28,6 @@ const MAX_STREAM = 20_000;
 const SENT_MS = 3_600_000;
 const TTL_MS = 7 * 86_400_000;
 
-/** A consumer that does not renew its lock for so long is replaced. */
-const LOCK_MS = 10_000;
-
 /** Batches that are read at once. */
 const READ_COUNT = 50;
 
@@ -46,15 +38,9 @@ redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'record', ARGV[4], 'bat
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1`);
 
-/** KEYS: the stream. ARGV: the last id that is known, how many. */
-const READ = new RedisScript(`
-local found = redis.call('XREAD', 'COUNT', ARGV[2], 'STREAMS', KEYS[1], ARGV[1])
-return found and found[1][2] or {}`);
-
 /**
  * Sends the usage records of this gateway to those with another file, and writes theirs to its own, so that every dashboard
- * shows all. Of the gateways that share a file one reads: the one that holds a lock. A record is written where it was made
- * at once, and elsewhere once.
+ * shows all. A record is written where it was made at once, and elsewhere once.
  */
 export class UsageStream implements UsageSink {
   readonly #options: UsageStreamOptions;
@@ -103,18 +89,17 @@ export class UsageStream implements UsageSink {
   /** Sends what was recorded since the last time. */
   flush(): void {
     if (this.#count === 0) return;
-    const { link, writes, packing } = this.#options;
+    const { link, writes } = this.#options;
     const json = JSON.stringify(this.#batch);
     this.#batch = emptyBatch();
     this.#count = 0;
     this.#sent++;
     const mark = link.key("usage-sent", this.#holder, String(this.#sent));
     const record = this.#record;
-    writes.add({
-      prepare: packing.pack(json, record),
+    void writes.add({
       bytes: json.length,
-      write: (client, batch) =>
-        APPEND.run(client, [this.#stream, mark], [String(TTL_MS), String(SENT_MS), String(MAX_STREAM), record, batch]),
+      write: (client) =>
+        APPEND.run(client, [this.#stream, mark], [String(TTL_MS), String(SENT_MS), String(MAX_STREAM), record, json]),
     });
   }
 
@@ -146,52 +131,37 @@ export class UsageStream implements UsageSink {
 
   async #read(): Promise<void> {
     const { link, store } = this.#options;
-    const lock = link.key("usage-consumer", this.#record);
-    if (!(await takeLock(link, lock, this.#holder, LOCK_MS))) return;
     for (;;) {
-      const { ms, count } = store.importedUntil;
+      const from = store.importedUntil;
       const reply = await link.ask(
-        (client) => READ.run(client, [this.#stream], [`${ms}-${count}`, String(READ_COUNT)]),
-        () => undefined,
+        (client) => client.xRead([{ key: this.#stream, id: `${from.ms}-${from.count}` }], { COUNT: READ_COUNT }),
+        () => null,
       );
-      const entries = Array.isArray(reply) ? reply.flatMap(readEntry) : [];
+      const entries = (reply as readonly Stream[] | null)?.[0]?.messages ?? [];
       const last = entries.at(-1);
       if (!last) return;
-      const batches = await Promise.all(entries.map((entry) => this.#unpack(entry)));
-      const isWritten = store.import(
-        batches.filter((batch) => batch !== undefined),
-        last.until,
-      );
-      if (!isWritten || entries.length < READ_COUNT) return;
+      const batches = entries.flatMap(({ message }) => this.#readBatch(message) ?? []);
+      const [ms = 0, count = 0] = last.id.split("-").map(Number);
+      if (!store.import(batches, from, { ms, count }) || entries.length < READ_COUNT) return;
     }
   }
 
-  /** Returns undefined for records that are in this file already, for those of strangers, and for what are none. */
-  async #unpack({ until, record, batch }: Entry): Promise<UsageBatch | undefined> {
-    const { packing, log } = this.#options;
+  /** Returns undefined for records that are in this file already, and for what are none. */
+  #readBatch({ record, batch = "" }: Entry): UsageBatch | undefined {
     if (record === this.#record) return undefined;
-    const json = await packing.unpack(batch, record);
-    const parsed = json && parseBatch(json.toString());
-    if (json && !parsed) {
-      const entry = `${until.ms}-${until.count}`;
-      log.warn({ entry }, "An entry of the cluster's usage stream cannot be read. It is left out of the usage record.");
-    }
+    const parsed = parseBatch(batch);
+    if (!parsed) this.#options.link.reportDamaged("usage");
     return parsed;
   }
 }
 
-interface Entry {
-  readonly until: { readonly ms: number; readonly count: number };
-  readonly record: string;
-  readonly batch: unknown;
+interface Stream {
+  readonly messages: readonly { readonly id: string; readonly message: Entry }[];
 }
 
-/** Reads an entry of the stream: its id, and a list of names and values. */
-function readEntry(entry: unknown): readonly Entry[] {
-  if (!Array.isArray(entry) || !Array.isArray(entry[1])) return [];
-  const [ms = 0, count = 0] = String(entry[0]).split("-").map(Number);
-  const [, record, , batch] = entry[1] as readonly unknown[];
-  return [{ until: { ms, count }, record: String(record), batch }];
+interface Entry {
+  readonly record?: string;
+  readonly batch?: string;
 }
 
 function parseBatch(json: string): UsageBatch | undefined {

@@ -9,23 +9,8 @@ export const runIdOf = (callId: string): string | undefined => FORM.exec(callId)
 /** Returns the call id that clients see. */
 export const callIdOf = (runId: string, index: number): string => `${runId}__call_${index}`;
 
-/** The part of an id that says which gateway of a cluster holds the run: as many characters. */
-export const TAG_LENGTH = 4;
-
-/** The random part of a run id, with the tag. */
-const RANDOM_LENGTH = 22;
-
-/**
- * The prefix is part of what clients store; it must not change. In a cluster the random part begins with the tag of the
- * gateway.
- */
-export const newRunId = (tag = ""): string =>
-  `sess_${tag}${randomBytes(16)
-    .toString("base64url")
-    .slice(0, RANDOM_LENGTH - tag.length)}`;
-
-/** Returns the tag of the gateway that made a tool call; undefined if the call id is not one of ours. */
-export const tagOf = (callId: string): string | undefined => FORM.exec(callId)?.[1]?.slice(5, 5 + TAG_LENGTH);
+/** The prefix is part of what clients store; it must not change. */
+export const newRunId = (): string => `sess_${randomBytes(16).toString("base64url")}`;
 
 /**
  * Maps the tool call ids of one run between the driver's and the client's. A client sees `sess_<random>__call_<n>`, so
@@ -34,17 +19,11 @@ export const tagOf = (callId: string): string | undefined => FORM.exec(callId)?.
  * The run id and the maps are made on first use: most runs call no tool, and random bytes are not free.
  */
 export class CallNames {
-  readonly #tag: string | undefined;
   #runId: string | undefined;
   #maps: { readonly toClient: Map<string, string>; readonly toDriver: Map<string, string> } | undefined;
 
-  /** `tag` is that of this gateway in its cluster. */
-  constructor(tag?: string) {
-    this.#tag = tag;
-  }
-
   get runId(): string {
-    this.#runId ??= newRunId(this.#tag);
+    this.#runId ??= newRunId();
     return this.#runId;
   }
 

@@ -37,7 +37,7 @@ export async function preparePrompt(turn: Turn, owner: string, checkpoints: Chec
 }
 
 /** Returns the key of the checkpoint from which a turn can resume. Undefined if it resumes from none. */
-export function checkpointKey({ messages }: Turn): string | undefined {
+function checkpointKey({ messages }: Turn): string | undefined {
   const isContinued = messages.at(-1)?.role === "user" && messages.length > 1;
   return isContinued ? historyKeys(messages.slice(0, -1)).at(-1) : undefined;
 }

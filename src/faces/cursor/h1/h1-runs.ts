@@ -1,12 +1,10 @@
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { ExcursorError } from "../../../core/errors.ts";
-import type { SplitRuns, SplitUpload, UploadOutcome } from "../../../core/split-runs.ts";
 import type { Principal } from "../../../core/turn.ts";
 import type { Append } from "../../../wire/agent/bidi-append.ts";
 import { Rendezvous } from "../../../wire/agent/rendezvous.ts";
 import type { ServerExchange } from "../../../wire/http/server-exchange.ts";
-import type { Asker } from "../callers.ts";
-import { RELAY, refused, type Verdict } from "../decide-run.ts";
+import { RELAY, type Verdict } from "../decide-run.ts";
 import { type RunOpening, readOpening } from "../find-model.ts";
 import { type Backend, type Held, type OnOwnCall, relay } from "../relay.ts";
 import { StreamPeer } from "../stream-peer.ts";
@@ -18,9 +16,6 @@ const HEADERS_AFTER_MS = 100;
 
 /** A run whose append 0 does not come is passed on after this long. */
 const FIRST_APPEND_MS = 30_000;
-
-/** The path that appends come to. Who calls depends on it. */
-const APPEND_PATH = "/aiserver.v1.BidiService/BidiAppend";
 
 /** Bytes of all appends that wait for the append 0 of their run. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -34,39 +29,26 @@ interface Room {
   known: Verdict | undefined;
   /** Append 0 is here, and the verdict is being found. */
   isOpened: boolean;
-  /** The download came to this gateway. */
-  isHere: boolean;
-  /** Resolves when it is known which gateway of a cluster has the download. */
-  readonly placed: Promise<void>;
-  place(): void;
-  /** Appends of our own runs that were taken before that. */
-  held: SplitUpload[];
 }
 
 export interface Http1RunsOptions {
   /** The backend for this request. Throws if the caller has no login for it. */
   readonly backendFor: (exchange: ServerExchange) => Promise<Backend>;
-  readonly decide: (asker: Asker, opening: RunOpening | undefined) => Promise<Verdict>;
-  readonly principalOf: (asker: Asker) => Promise<Principal | undefined>;
+  readonly decide: (exchange: ServerExchange, opening: RunOpening | undefined) => Promise<Verdict>;
+  readonly principalOf: (exchange: ServerExchange) => Promise<Principal | undefined>;
   readonly onOwnCall?: OnOwnCall | undefined;
   readonly serve: (peer: StreamPeer, model: string, exchange: ServerExchange) => void;
-  /** Finds the downloads that reach other gateways of a cluster. Absent: this gateway is alone. */
-  readonly split?: SplitRuns | undefined;
   /** How long either half of a run waits for the other. Default: 30 s. */
   readonly firstAppendMs?: number | undefined;
 }
 
 /**
  * Runs over HTTP/1.1: the download (RunSSE) and the uploads (BidiAppend) come on different sockets, in any order. Append 0
- * names the model, and so decides whether both go to the backend or to us. In a cluster they also come to different gateways:
- * the one with the download decides on the run and gets the appends of the others. An append of an account's run goes to the
- * backend from where it arrived.
+ * names the model, and so decides whether both go to the backend or to us.
  */
 export class Http1Runs {
   readonly #options: Http1RunsOptions;
-  readonly #rooms = new BoundedMap<string, Room>(MAX_ROOMS, {
-    onEvicted: (room) => room.settle(this.#options.split ? refused(notOpened()) : RELAY),
-  });
+  readonly #rooms = new BoundedMap<string, Room>(MAX_ROOMS, { onEvicted: (room) => room.settle(RELAY) });
   readonly #uploads = new Rendezvous<ExcursorError>();
   readonly #patienceMs: number;
   #waitingBytes = 0;
@@ -74,11 +56,6 @@ export class Http1Runs {
   constructor(options: Http1RunsOptions) {
     this.#options = options;
     this.#patienceMs = options.firstAppendMs ?? FIRST_APPEND_MS;
-    options.split?.serve({
-      take: (upload) => this.#takeForwarded(upload),
-      passedOn: (requestId) => this.#rooms.get(requestId)?.settle(RELAY),
-      moved: (requestId) => this.#moved(requestId),
-    });
   }
 
   async append(exchange: ServerExchange): Promise<void> {
@@ -90,10 +67,9 @@ export class Http1Runs {
       relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
-    const upload = { ...append, authorization: exchange.header("authorization") };
-    const outcome = await this.#place(upload, exchange);
+    const isOurs = await this.#take(append, exchange);
     if (exchange.isOver) return;
-    if (outcome === "passed-on") {
+    if (!isOurs) {
       relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
@@ -109,7 +85,7 @@ export class Http1Runs {
       if (held) relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
-    const room = this.#open(requestId, exchange);
+    const room = this.#room(requestId);
     await Promise.race([room.verdict, after(HEADERS_AFTER_MS, exchange)]);
     if (!room.known && !exchange.isOver) openEarly(exchange);
     const verdict = await this.#awaitVerdict(room, exchange);
@@ -133,18 +109,6 @@ export class Http1Runs {
     }
   }
 
-  /** Makes this gateway the home of the run. */
-  #open(requestId: string, exchange: ServerExchange): Room {
-    const room = this.#room(requestId);
-    room.isHere = true;
-    room.place();
-    const { split } = this.#options;
-    if (split) exchange.onOver(split.opened(requestId));
-    // Their clients were told that they are taken. A run that misses one is ended by its download.
-    for (const upload of this.#release(room)) void this.#takeForwarded(upload).catch(() => {});
-    return room;
-  }
-
   async #serve(
     exchange: ServerExchange,
     requestId: string,
@@ -162,99 +126,39 @@ export class Http1Runs {
     this.#options.serve(peer, model, exchange);
   }
 
-  /** Brings an append to the gateway that has the download, or holds it until there is one. */
-  async #place(upload: SplitUpload, exchange: ServerExchange): Promise<UploadOutcome> {
-    const { split } = this.#options;
-    const { requestId } = upload;
-    const room = this.#room(requestId);
-    if (!split || room.isHere) return this.#take(upload, exchange, exchange);
-    if (room.known?.type === "relay") return "passed-on";
-    if (await split.find(requestId)) return this.#send(upload, split);
-    if (upload.seqno === 0n || room.known) {
-      // The client may wait for the response before it asks for the download.
-      const verdict = await this.#verdictOf(exchange, upload, exchange);
-      if (verdict.type === "relay") {
-        if (split.isElsewhere(requestId)) split.tellPassedOn(requestId);
-        return "passed-on";
-      }
-    } else await this.#wait(upload, Promise.race([room.placed, after(this.#patienceMs, exchange)]));
-    if (room.isHere) return this.#take(upload, exchange, exchange);
-    if (split.isElsewhere(requestId)) return this.#send(upload, split);
-    if (!room.known) throw notOpened();
-    this.#hold(room, upload);
-    return "taken";
-  }
-
-  async #send(upload: SplitUpload, split: SplitRuns): Promise<UploadOutcome> {
-    const outcome = await split.send(upload);
-    if (outcome === "passed-on") this.#room(upload.requestId).settle(RELAY);
-    return outcome;
-  }
-
-  #hold(room: Room, upload: SplitUpload): void {
-    this.#reserve(upload.payload.length);
-    room.held.push(upload);
-    if (room.held.length === 1) setTimeout(() => this.#release(room), this.#patienceMs).unref();
-  }
-
-  #release(room: Room): readonly SplitUpload[] {
-    const { held } = room;
-    room.held = [];
-    for (const { payload } of held) this.#waitingBytes -= payload.length;
-    return held;
-  }
-
-  /** Another gateway has the download. */
-  #moved(requestId: string): void {
-    const { split } = this.#options;
-    const room = this.#rooms.get(requestId);
-    if (!split || !room || room.isHere) return;
-    room.place();
-    if (room.known?.type === "relay") split.tellPassedOn(requestId);
-    // A run that misses an append is ended by the gateway that has the download.
-    for (const upload of this.#release(room)) this.#send(upload, split).catch(() => {});
-  }
-
-  #takeForwarded(upload: SplitUpload): Promise<UploadOutcome> {
-    const { authorization } = upload;
-    const asker: Asker = {
-      path: APPEND_PATH,
-      header: (name) => (name === "authorization" ? authorization : undefined),
-    };
-    return this.#take(upload, asker);
-  }
-
-  /** Takes an append of a run whose download is here, or comes here. */
-  async #take(upload: SplitUpload, asker: Asker, exchange?: ServerExchange): Promise<UploadOutcome> {
-    const verdict = await this.#verdictOf(asker, upload, exchange);
-    if (verdict.type === "relay") return "passed-on";
+  /** Returns false if the append is the backend's. */
+  async #take(append: Append, exchange: ServerExchange): Promise<boolean> {
+    const verdict = await this.#verdictOf(append, exchange);
+    if (verdict.type === "relay") return false;
     // A refusal is told by the download, where clients show it.
-    if (verdict.type === "refused" || exchange?.isOver) return "taken";
-    const caller = await this.#options.principalOf(asker);
+    if (verdict.type === "refused" || exchange.isOver) return true;
+    const caller = await this.#options.principalOf(exchange);
     if (caller?.id !== verdict.principal.id) throw notYours();
-    if (this.#uploads.append(upload)) return "taken";
+    if (this.#uploads.append(append)) return true;
     throw new ExcursorError("too-large", "Too many messages of this run wait to be read.");
   }
 
-  async #verdictOf(asker: Asker, append: Append, exchange?: ServerExchange): Promise<Verdict> {
+  async #verdictOf(append: Append, exchange: ServerExchange): Promise<Verdict> {
     const room = this.#room(append.requestId);
     if (room.known) return room.known;
     if (append.seqno === 0n && !room.isOpened) {
       room.isOpened = true;
-      room.settle(await this.#options.decide(asker, openingOf(append.payload)));
+      room.settle(await this.#options.decide(exchange, openingOf(append.payload)));
       return room.verdict;
     }
     return this.#wait(append, this.#awaitVerdict(room, exchange));
   }
 
-  /** Waits for append 0. In a cluster, a run without one may still be ours, so it is not passed on. */
-  #awaitVerdict(room: Room, exchange?: ServerExchange): Promise<Verdict> {
-    const late = () => (this.#options.split ? refused(notOpened()) : RELAY);
-    return Promise.race([room.verdict, after(this.#patienceMs, exchange).then(late)]);
+  /** Waits for append 0. A run without one is the backend's to refuse. */
+  #awaitVerdict(room: Room, exchange: ServerExchange): Promise<Verdict> {
+    return Promise.race([room.verdict, after(this.#patienceMs, exchange).then(() => RELAY)]);
   }
 
   async #wait<T>({ payload }: Append, work: Promise<T>): Promise<T> {
-    this.#reserve(payload.length);
+    if (this.#waitingBytes + payload.length > MAX_WAITING_BYTES) {
+      throw new ExcursorError("too-large", "Too many messages wait for the beginning of their runs.");
+    }
+    this.#waitingBytes += payload.length;
     try {
       return await work;
     } finally {
@@ -262,26 +166,14 @@ export class Http1Runs {
     }
   }
 
-  #reserve(bytes: number): void {
-    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
-      throw new ExcursorError("too-large", "Too many messages wait for the beginning of their runs.");
-    }
-    this.#waitingBytes += bytes;
-  }
-
   #room(requestId: string): Room {
     const existing = this.#rooms.get(requestId);
     if (existing) return existing;
     const { promise, resolve } = Promise.withResolvers<Verdict>();
-    const { promise: placed, resolve: place } = Promise.withResolvers<void>();
     const room: Room = {
       verdict: promise,
       known: undefined,
       isOpened: false,
-      isHere: false,
-      placed,
-      place,
-      held: [],
       settle(verdict) {
         room.known ??= verdict;
         resolve(room.known);
@@ -303,10 +195,10 @@ function openingOf(payload: Uint8Array): RunOpening | undefined {
 }
 
 /** Resolves after some time, or when the exchange is over. */
-function after(ms: number, exchange?: ServerExchange): Promise<void> {
+function after(ms: number, exchange: ServerExchange): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms).unref();
-    exchange?.onOver(() => {
+    exchange.onOver(() => {
       clearTimeout(timer);
       resolve();
     });
@@ -315,8 +207,6 @@ function after(ms: number, exchange?: ServerExchange): Promise<void> {
 
 const notYours = (): ExcursorError =>
   new ExcursorError("forbidden", "This run belongs to another caller.", { hint: null });
-
-const notOpened = (): ExcursorError => new ExcursorError("run_not_opened");
 
 /** No known client polls, so nothing is known of what it would need. */
 const notPolled = (): ExcursorError =>

@@ -26,6 +26,11 @@ export class KeptRun {
     }));
   }
 
+  /** Counts what is known of it: it only grows. */
+  get progress(): number {
+    return this.#rounds.reduce((sum, { results }) => sum + 1 + results.length, 0);
+  }
+
   get rounds(): readonly HubRound[] {
     return this.#rounds;
   }
@@ -34,13 +39,12 @@ export class KeptRun {
     return this.#rounds.flatMap(({ results }) => results).find((result) => result.callId === callId);
   }
 
-  /** Throws if another node has begun the same round. */
+  /** Throws if another process has begun the same round. */
   async begin(said: AssistantMessage): Promise<void> {
     const round = { said, results: [] };
     const at = this.#rounds.push(round) - 1;
-    this.#write(at);
-    const isOurs = (await this.#store.claimRound?.(this.#place, at, round)) ?? true;
-    if (!isOurs) throw new ExcursorError("canceled", "Another node of the gateway goes on with this run.");
+    const isOurs = await this.#store.beginRound(this.#place, at, round);
+    if (!isOurs) throw new ExcursorError("canceled", "Another gateway goes on with this run.");
   }
 
   add(result: ToolMessage): void {

@@ -46,9 +46,10 @@ export function createServeRun(parts: ServeRunParts): ServeRun {
       earlier.stop(new ExcursorError("canceled", "The client has begun this run again."));
       await earlier.ended;
     }
-    // Another node may have made a later attempt, which only the store knows of.
-    if (answers.claimRound) return KeptRun.open(answers, principalId, runId);
-    const found = kept.get(key) ?? (await KeptRun.open(answers, principalId, runId));
+    // Another process may have made a later attempt. The store knows less of one that was made here.
+    const stored = await KeptRun.open(answers, principalId, runId);
+    const known = kept.get(key);
+    const found = known && known.progress >= stored.progress ? known : stored;
     kept.set(key, found);
     return found;
   };

@@ -28,7 +28,7 @@ export async function readMessages(messages: readonly ChatMessage[], context: Re
       message.role === "system" ? [] : [readMessage(message, `messages[${index}]`, context)],
     ),
   );
-  return { system: system.join("\n\n"), ...(await context.memory.restore(context.principal.id, given)) };
+  return { system: system.join("\n\n"), ...context.memory.restore(context.principal.id, given) };
 }
 
 type SaidMessage = Exclude<ChatMessage, { role: "system" }>;

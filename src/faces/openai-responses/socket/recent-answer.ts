@@ -45,8 +45,8 @@ export class RecentAnswer implements ResponseStore {
     this.#all.release(this);
   }
 
-  put(principalId: string, response: StoredResponse): void {
-    this.#store.put(principalId, response);
+  put(principalId: string, response: StoredResponse): Awaitable<void> {
+    return this.#store.put(principalId, response);
   }
 
   find(principalId: string, id: string): Awaitable<StoredResponse | undefined> {

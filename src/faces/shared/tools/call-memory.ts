@@ -14,38 +14,20 @@ const MAX_ANSWERS = 4096;
 export class CallMemory {
   /** By conversation. */
   readonly #ids = new BoundedMap<string, readonly string[]>(MAX_ANSWERS);
-  readonly #shared: SharedCallIds | undefined;
-
-  /** `shared` has what the other nodes remember. */
-  constructor(shared?: SharedCallIds) {
-    this.#shared = shared;
-  }
 
   keep(conversation: string, calls: readonly CalledTool[]): void {
-    const key = withCalls(conversation, calls);
-    const ids = calls.map(({ id }) => id);
-    this.#ids.set(key, ids);
-    this.#shared?.keep(key, ids);
+    this.#ids.set(
+      withCalls(conversation, calls),
+      calls.map(({ id }) => id),
+    );
   }
 
   /**
    * Returns a conversation with the ids that we gave its calls, and with adjacent parts of one answer joined. Throws
    * `invalid-request` for a result that belongs to no call.
    */
-  async restore(principalId: string, given: readonly GivenMessage[]): Promise<RestoredConversation> {
-    const joined = joinAnswers(given);
-    if (this.#shared) await this.#fetch(this.#shared, principalId, joined);
-    return this.#restore(principalId, joined);
-  }
-
-  /** Asks the other nodes, even for calls that this one knows: the same conversation may have got other ids there since. */
-  async #fetch(shared: SharedCallIds, principalId: string, given: readonly GivenMessage[]): Promise<void> {
-    const keys = conversationsWithCalls(principalId, given);
-    if (keys.length === 0) return;
-    for (const [key, ids] of await shared.find(keys)) this.#ids.set(key, ids);
-  }
-
-  #restore(principalId: string, given: readonly GivenMessage[]): RestoredConversation {
+  restore(principalId: string, unjoined: readonly GivenMessage[]): RestoredConversation {
+    const given = joinAnswers(unjoined);
     const messages: Message[] = [];
     let conversation = principalId;
     let open: OpenCall[] = [];
@@ -74,12 +56,6 @@ export class CallMemory {
     }
     return { messages, conversation };
   }
-}
-
-/** The ids of calls that all nodes remember, by the digest of the conversation that led to them. */
-export interface SharedCallIds {
-  keep(conversation: string, ids: readonly string[]): void;
-  find(conversations: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 export interface CalledTool {
@@ -121,22 +97,6 @@ function joinAnswers(given: readonly GivenMessage[]): readonly GivenMessage[] {
     } else joined.push(message);
   }
   return joined;
-}
-
-/** Returns the keys of all answers with calls. */
-function conversationsWithCalls(principalId: string, given: readonly GivenMessage[]): readonly string[] {
-  const found: string[] = [];
-  let conversation = principalId;
-  for (const { role, content } of given) {
-    if (role !== "assistant") conversation = extended(conversation, role, textOf(content));
-    else {
-      const calls = content.filter((part) => part.type === "tool-call");
-      if (calls.length === 0) continue;
-      conversation = withCalls(conversation, calls);
-      found.push(conversation);
-    }
-  }
-  return found;
 }
 
 /** Removes the call that a result belongs to from the open ones. */

@@ -37,8 +37,9 @@ function breakable(link: RedisLink) {
     },
     failures: 0,
     ask,
-    askBriefly: ask,
-    serveRequest: (serve) => serve(),
+    tell: () => {},
+    onNews: () => {},
+    reportDamaged: () => {},
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -55,7 +56,7 @@ async function openNode(redis: RedisProcess, home: string) {
   const writes = new WriteBehind(link);
   const connection = await openUsageDatabase(join(home, "usage.db"), expect.unreachable);
   const store = new UsageStore(connection, { maxAgeMs: 1e12, maxBytes: 1e9, onNotice: expect.unreachable });
-  const spending = new RedisSpending({ link, writes, unsettled: store.unsettled, nodes: () => 2 });
+  const spending = new RedisSpending({ link, writes, unsettled: store.unsettled });
   defer(() => {
     spending.close();
     writes.close();

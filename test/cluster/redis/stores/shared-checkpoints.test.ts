@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
-import { Packing } from "../../../../src/cluster/redis/packing.ts";
 import { createSharedCheckpoints } from "../../../../src/cluster/redis/stores/shared-checkpoints.ts";
 import { WriteBehind } from "../../../../src/cluster/redis/write-behind.ts";
-import { Secret } from "../../../../src/core/secret.ts";
 import { createCheckpointStore } from "../../../../src/state/checkpoint-store.ts";
 import { openStateDatabase } from "../../../../src/state/state-database.ts";
 import { openLink } from "../../../contracts/nodes.ts";
@@ -24,8 +22,7 @@ describe.skipIf(!hasRedis)("checkpoints in Redis", () => {
       const writes = new WriteBehind(link);
       defer(() => state.close());
       defer(() => writes.close());
-      const packing = new Packing(new Secret("the cluster's secret"), "values");
-      const parts = { link, writes, packing, scope: "sim" };
+      const parts = { link, writes, scope: "sim", redisMs: 50 };
       return { link, writes, checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)) };
     };
     const [one, other] = [await open(), await open()];

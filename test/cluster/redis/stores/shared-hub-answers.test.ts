@@ -1,13 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { Packing } from "../../../../src/cluster/redis/packing.ts";
 import type { RedisLink } from "../../../../src/cluster/redis/redis-link.ts";
 import { createSharedHubAnswers } from "../../../../src/cluster/redis/stores/shared-hub-answers.ts";
 import { WriteBehind } from "../../../../src/cluster/redis/write-behind.ts";
-import { NO_HUB_ANSWERS } from "../../../../src/core/hub/hub-answers.ts";
-import { Secret } from "../../../../src/core/secret.ts";
 import { createHubAnswerStore } from "../../../../src/state/hub-answer-store.ts";
 import { openStateDatabase } from "../../../../src/state/state-database.ts";
-import { NO_COPIES, openLink } from "../../../contracts/nodes.ts";
+import { openLink } from "../../../contracts/nodes.ts";
 import { hasRedis, startRedis } from "../../support/redis-process.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -29,15 +26,10 @@ describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
     const writes = new WriteBehind(link);
     defer(() => state.close());
     defer(() => writes.close());
-    const packing = new Packing(new Secret("the cluster's secret"), "values");
-    const answers = createSharedHubAnswers(
-      { link, writes, packing, scope: "sim" },
-      createHubAnswerStore(state),
-      NO_COPIES,
-    );
-    expect(await answers.claimRound?.(PLACE, 0, round("hm"))).toBe(true);
+    const answers = createSharedHubAnswers({ link, writes, scope: "sim", redisMs: 50 }, createHubAnswerStore(state));
+    expect(await answers.beginRound(PLACE, 0, round("hm"))).toBe(true);
     answers.putRound(PLACE, 0, round("hm"));
-    answers.putEnd(PLACE, { text: "end", reason: "stop" }, "history");
+    await answers.putEnd(PLACE, { text: "end", reason: "stop" }, "history");
     await writes.settled();
     const lives = await link.ask(
       async (client) => Promise.all((await client.keys(link.key("sim:*"))).map((key) => client.pTTL(key))),
@@ -51,15 +43,10 @@ describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
     const link = await openLink(await startRedis(defer), defer);
     const state = await openStateDatabase(":memory:");
     defer(() => state.close());
-    const packing = new Packing(new Secret("the cluster's secret"), "values");
     const open = (own: RedisLink) => {
       const writes = new WriteBehind(own);
       defer(() => writes.close());
-      return createSharedHubAnswers(
-        { link: own, writes, packing, scope: "sim" },
-        createHubAnswerStore(state),
-        NO_COPIES,
-      );
+      return createSharedHubAnswers({ link: own, writes, scope: "sim", redisMs: 50 }, createHubAnswerStore(state));
     };
     let late = 1;
     // The command has its effect; only the reply is lost.
@@ -71,18 +58,18 @@ describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
       isUp: true,
       failures: 0,
       ask,
-      askBriefly: ask,
-      serveRequest: (serve) => serve(),
+      tell: () => {},
+      onNews: () => {},
+      reportDamaged: () => {},
       onChange: () => () => {},
       key: (...parts) => link.key(...parts),
       close: () => {},
     };
-    const answer = { place: PLACE, isHeld: true };
     const one = open(slow);
-    expect(await one.leases?.begin(answer, 0, round("hm"))).toBe("ours");
+    expect(await one.beginRound(PLACE, 0, round("hm"))).toBe(true);
     expect(late).toBeLessThan(0);
-    expect(await open(link).leases?.begin(answer, 0, round("hm"))).toBe("elsewhere");
-    one.leases?.free(PLACE);
+    expect(await open(link).beginRound(PLACE, 0, round("hm"))).toBe(false);
+    one.leave(PLACE, true);
   });
 
   it("count the size of a round that waits (SEC-36)", async () => {
@@ -92,9 +79,9 @@ describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
     await expect.poll(() => link.isUp).toBe(false);
     const writes = new WriteBehind(link);
     defer(() => writes.close());
-    const packing = new Packing(new Secret("the cluster's secret"), "values");
-    const local = { ...NO_HUB_ANSWERS, findAsked: () => [], findAnswered: () => new Map() };
-    const answers = createSharedHubAnswers({ link, writes, packing, scope: "sim" }, local, NO_COPIES);
+    const state = await openStateDatabase(":memory:");
+    defer(() => state.close());
+    const answers = createSharedHubAnswers({ link, writes, scope: "sim", redisMs: 50 }, createHubAnswerStore(state));
     const large = round("x".repeat(20 * 1024 * 1024));
     for (let position = 0; position < 4; position++) answers.putRound(PLACE, position, large);
     expect(writes.dropped).toBe(1);

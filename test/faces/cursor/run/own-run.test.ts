@@ -356,7 +356,7 @@ describe("a stream that drops", () => {
 
   it("is taken up by another gateway and then by the first one again, which executes nothing that the other one has", async () => {
     const state = await openStateDatabase(":memory:");
-    const answers: HubAnswers = { ...createHubAnswerStore(state), claimRound: async () => true };
+    const answers: HubAnswers = createHubAnswerStore(state);
     const twoCalls = ({ messages }: Turn): readonly TurnEvent[] => {
       const results = messages.filter(({ role }) => role === "tool").length;
       if (results === 2) return [say("Done."), STOP];

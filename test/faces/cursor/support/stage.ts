@@ -5,7 +5,6 @@ import { captureTransport } from "../../../../src/capture/capture-transport.ts";
 import type { CaptureRecorder } from "../../../../src/capture/recorder.ts";
 import type { ModelInfo } from "../../../../src/core/driver.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { SplitRuns } from "../../../../src/core/split-runs.ts";
 import type { Principal } from "../../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
 import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/face.ts";
@@ -57,7 +56,6 @@ export interface FaceStageOptions {
   readonly models?: readonly ModelInfo[];
   readonly trustedOrigin?: (url: string) => string | undefined;
   /** The other gateways of a cluster. */
-  readonly split?: SplitRuns;
   readonly firstAppendMs?: number;
   readonly isDraining?: () => boolean;
   /** Records its calls, as `serve --capture` does. */
@@ -102,7 +100,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
     listModels: async () => models,
     isOwnModel: (name) => models.some(({ id }) => id === name),
     trustedOrigin: options.trustedOrigin,
-    split: options.split,
+    tokenSecret: new Secret("the secret of the tests"),
     firstAppendMs: options.firstAppendMs,
     isDraining: options.isDraining,
     onBug: (error) => {

@@ -1,17 +1,13 @@
-import { createHmac } from "node:crypto";
-import type { Secret } from "../../core/secret.ts";
-import type { RedisLink } from "../redis/redis-link.ts";
+import type { RedisLink } from "./redis-link.ts";
 
 const TTL_MS = 60 * 60_000;
 
-/** Messages that opened runs of our own models on any gateway. Redis has no more of them than a keyed digest. */
+/** Digests of messages that opened runs of our own models on any gateway. */
 export class KnownMessages {
   readonly #link: RedisLink;
-  readonly #secret: Secret;
 
-  constructor(link: RedisLink, secret: Secret) {
+  constructor(link: RedisLink) {
     this.#link = link;
-    this.#secret = secret;
   }
 
   add(digest: string): void {
@@ -23,13 +19,13 @@ export class KnownMessages {
 
   /** True while Redis is away: any message may be one. */
   has(digest: string): Promise<boolean> {
-    return this.#link.askBriefly(
+    return this.#link.ask(
       async (client) => (await client.exists(this.#key(digest))) === 1,
       () => true,
     );
   }
 
   #key(digest: string): string {
-    return this.#link.key("message", createHmac("sha256", this.#secret.reveal()).update(digest).digest("base64url"));
+    return this.#link.key("message", digest);
   }
 }
