@@ -7,6 +7,7 @@ export default defineConfig({
     include: ["test/clients/**/*.test.ts", "test/gateway/{sdk/*,runs/tools}.test.ts"],
     reporters: ["default", new ResultsReporter()],
     globalSetup: "test/clients/support/global-setup.ts",
+    setupFiles: ["test/support/each-file.ts"],
     // A command line that starts may take its time, the more on a busy machine.
     testTimeout: 180_000,
     hookTimeout: 60_000,

@@ -1,17 +1,5 @@
-import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-
-/** What a test that shares its worker must not have: changes of globals, processes, and shared modules with hooks of their own. */
-const NEEDS_OWN_WORKER = /\bvi\.|process\.|globalThis|child_process|(?:sim|gateway)\/support\/|support\/stage/;
-
-/**
- * Tests without state share the workers and their imports: a worker and its imports take longer than most of these tests. The
- * text of a file decides, so one that begins to change globals leaves this list by itself.
- */
-const STATELESS = globSync(
-  "test/{capture,config,core,drift,faces,files,gen,golden,media,metrics,observe,replay,schema,traces,wire}/**/*.test.ts",
-).filter((file) => !NEEDS_OWN_WORKER.test(readFileSync(file, "utf8")));
 
 /**
  * Other people's clients and servers, installed on demand (`npm run test:clients`, `test:mcp`), a real workbench (`test:ide`), a fault
@@ -31,6 +19,12 @@ const OWN_SCRIPTS = [
   "test/cluster/processes/**",
 ];
 
+/** Tests of whole programs. */
+const PROCESSES = "test/{cli,gateway,cluster}/**/*.test.ts";
+
+/** Tests that change their own process: its environment, time zone or umask. */
+const OWN_PROCESS = "test/own-process/**/*.test.ts";
+
 export default defineConfig({
   test: {
     testTimeout: 20_000,
@@ -39,12 +33,16 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/excursor", import.meta.url)) },
     // Two cores: more workers only fight for them, and the fault suites notice.
     maxWorkers: 2,
+    setupFiles: ["test/support/each-file.ts"],
+    // Files share a worker: it and its imports take longer than most tests.
+    isolate: false,
     projects: [
       {
         extends: true,
-        test: { name: "isolated", include: ["test/**/*.test.ts"], exclude: [...OWN_SCRIPTS, ...STATELESS] },
+        test: { name: "units", include: ["test/**/*.test.ts"], exclude: [...OWN_SCRIPTS, PROCESSES, OWN_PROCESS] },
       },
-      { extends: true, test: { name: "stateless", include: STATELESS, isolate: false } },
+      { extends: true, test: { name: "processes", include: [PROCESSES], exclude: OWN_SCRIPTS } },
+      { extends: true, test: { name: "own-process", include: [OWN_PROCESS], isolate: true } },
     ],
   },
 });

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { textOf } from "../../src/core/turn.ts";
 import { createServeRun } from "../../src/faces/cursor/run/serve-run.ts";
@@ -8,9 +8,8 @@ import { replayCassette } from "../../src/replay/replay-cassette.ts";
 import { headersWith } from "../../src/replay/replay-target.ts";
 import { createConnectionPool } from "../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
-import { openMasked } from "../capture/support/masked-records.ts";
 import { engineWith, STOP, say } from "../faces/cursor/support/models.ts";
-import { deferred, LOCAL, SIGNED_IN, setUpSim } from "../faces/cursor/support/stage.ts";
+import { LOCAL, SIGNED_IN, setUpSim } from "../faces/cursor/support/stage.ts";
 import type { BackendClient } from "../sim/support/backend-client.ts";
 import { recordCassette } from "../sim/support/record-cassette.ts";
 import { cassetteFile, isRecording } from "./support/cassette-file.ts";
@@ -31,10 +30,7 @@ describe("a recorded backend that resets its connection", () => {
   }
 
   test.each(["h2", "h1"] as const)("is the same error through the face, over %s", async (transport) => {
-    const { connect, connectDirectly } = await setUpSim(
-      {},
-      { cassette: await loadCassette(openMasked(cassetteFile(NAME))) },
-    );
+    const { connect, connectDirectly } = await setUpSim({}, { cassette: await loadCassette(cassetteFile(NAME)) });
     const [direct, passed] = [await connectDirectly(transport).say(PROMPT), await connect(transport).say(PROMPT)];
     expect([direct.text, direct.error?.code]).toEqual(["before", "connection_reset"]);
     expect([passed.text, passed.error?.code]).toEqual([direct.text, direct.error?.code]);
@@ -63,10 +59,12 @@ describe("a recorded client with attached context in blobs", () => {
   test("is answered the same, and the model gets the context", async () => {
     const { url: origin, turns } = await startFace();
     const transports = { h1: createHttp1Transport(), h2: createConnectionPool() };
-    deferred(() => Object.values(transports).map((transport) => transport.destroy()));
+    onTestFinished(() => {
+      for (const transport of Object.values(transports)) transport.destroy();
+    });
     const headersFor = headersWith(new Secret(SIGNED_IN));
     const target = { origin, transports, isPaced: false, timeoutMs: 20_000, headersFor };
-    const calls = await Array.fromAsync(replayCassette(await loadCassette(openMasked(cassetteFile(NAME))), target));
+    const calls = await Array.fromAsync(replayCassette(await loadCassette(cassetteFile(NAME)), target));
     expect(calls).toMatchObject([{ result: "same" }]);
     expect(textOf(turns[0]?.messages[0]?.content ?? [])).toBe("FROM A BLOB\n\nlook");
   });

@@ -2,18 +2,18 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createHub } from "../../src/mcp/hub.ts";
 import { readToolResult } from "../../src/mcp/tools/tool-result.ts";
 import { setUpGateway } from "../gateway/support/gateway-process.ts";
-import { cleanUp, connectionTo, context, scripted, textOf } from "../mcp/support/stage.ts";
+import { connectionTo, context, scripted, textOf } from "../mcp/support/stage.ts";
 import { program, startEverything, type TransportName } from "./support/everything.ts";
 
 const OWNER = { id: "owner", token: undefined };
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "excursor-mcp-"));
-  cleanUp(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -173,7 +173,7 @@ it("with more tools than a model should read, it searches and calls", async () =
     environment: process.env,
     searchAbove: 10,
   });
-  cleanUp(() => hub.close());
+  onTestFinished(() => hub.close());
   const box = await hub.open(OWNER, context.signal);
   expect(box.tools.map(({ name }) => name)).toEqual(["hub_search", "hub_call"]);
   const found = await box.call("hub_search", { query: "write text to a file" }, context);

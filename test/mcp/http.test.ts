@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { answerByFetch } from "../../src/mcp/serve/fetch-handler.ts";
 import { startFakeServer } from "./support/http-server.ts";
-import { cleanUp, connectionTo, context, remote, textOf } from "./support/stage.ts";
+import { connectionTo, context, remote, textOf } from "./support/stage.ts";
 
 describe("a server over HTTP", () => {
   it("is called with the headers of the settings", async () => {
@@ -81,7 +81,7 @@ describe("a server over HTTP", () => {
     const seen: (string | undefined)[] = [];
     const start = async (onRequest: (request: IncomingMessage, response: ServerResponse) => void) => {
       const server = createServer(onRequest).listen(0, "127.0.0.1");
-      cleanUp(() => void server.close());
+      onTestFinished(() => void server.close());
       await once(server, "listening");
       return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     };
@@ -147,7 +147,7 @@ describe("a server over HTTP", () => {
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    cleanUp(() => {
+    onTestFinished(() => {
       server.closeAllConnections();
       server.close();
     });

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createHub, type HubOptions } from "../../src/mcp/hub.ts";
 import { HUB_LIMITS } from "../../src/mcp/limits.ts";
 import { checkTools, pinTools } from "../../src/mcp/tools/tool-pins.ts";
-import { cleanUp, context, scripted, textOf } from "./support/stage.ts";
+import { context, scripted, textOf } from "./support/stage.ts";
 
 function openHub(options: Partial<HubOptions> = {}) {
   const troubles: string[] = [];
@@ -22,7 +22,7 @@ function openHub(options: Partial<HubOptions> = {}) {
     onTrouble: (server, { message }) => troubles.push(`${server}: ${message}`),
     ...options,
   });
-  cleanUp(() => hub.close());
+  onTestFinished(() => hub.close());
   return { hub, troubles };
 }
 
@@ -119,7 +119,7 @@ describe("the hub", () => {
 
   it("holds back tools that were changed, in the middle of a conversation too, until they are approved (SEC-41)", async () => {
     const home = mkdtempSync(join(tmpdir(), "excursor-pins-"));
-    cleanUp(() => rmSync(home, { recursive: true }));
+    onTestFinished(() => rmSync(home, { recursive: true }));
     const tools = ["echo", "turn"].map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
     const servers = [scripted({ tools }, { name: "one" })];
     const { hub } = openHub({ servers, screen: (server, listed) => checkTools(home, server, listed).held });
@@ -140,7 +140,7 @@ describe("the hub", () => {
 
   it.each(["initialize", "tools/list"])("a server that never answers %s delays no turn", async (never) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-    cleanUp(() => vi.useRealTimers());
+    onTestFinished(() => void vi.useRealTimers());
     const servers = [scripted({ never }, { name: "slow" })];
     const notes: string[] = [];
     const { hub } = openHub({
@@ -253,7 +253,7 @@ describe("keys that use the same servers (SEC-30)", () => {
 
   it("that come back have what failed tried again", async () => {
     const folder = mkdtempSync(join(tmpdir(), "excursor-hub-"));
-    cleanUp(() => rmSync(folder, { recursive: true }));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
     const { args } = scripted();
     const late = join(folder, "late.ts");
     const { hub, troubles } = openHub({

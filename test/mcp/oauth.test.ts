@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createServerLogins } from "../../src/credentials/server-logins.ts";
 import { ServerConnection } from "../../src/mcp/connection/server-connection.ts";
@@ -14,13 +14,13 @@ import { revokeLogin } from "../../src/mcp/oauth/revoke-login.ts";
 import { type HttpServer, readServers } from "../../src/mcp/servers/server-config.ts";
 import { createWatchdog } from "../../src/process/watchdog.ts";
 import { startOAuthServer } from "./support/oauth-server.ts";
-import { cleanUp, context, textOf } from "./support/stage.ts";
+import { context, textOf } from "./support/stage.ts";
 
 const never = new AbortController().signal;
 
 function newLogins(): LoginStore & { readonly path: string } {
   const home = mkdtempSync(join(tmpdir(), "excursor-oauth-"));
-  cleanUp(() => rmSync(home, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   return createServerLogins({ home, keychain: undefined, onNotice: () => {} });
 }
 
@@ -33,7 +33,7 @@ function serverAt(url: string, entry: object = {}): HttpServer {
 
 async function start(options: Parameters<typeof startOAuthServer>[0] = {}) {
   const fake = await startOAuthServer(options);
-  cleanUp(fake.close);
+  onTestFinished(fake.close);
   return fake;
 }
 
@@ -54,8 +54,8 @@ async function connect(server: HttpServer, logins: LoginStore, { hasPerson }: { 
     onTools: () => {},
     onTrouble: () => {},
   });
-  cleanUp(() => connection.close());
-  cleanUp(() => consent?.close());
+  onTestFinished(() => connection.close());
+  onTestFinished(() => consent?.close());
   return { connection, pages };
 }
 
@@ -260,7 +260,7 @@ describe("a client that was registered by hand", () => {
 describe("where the browser comes back to", () => {
   const open = async () => {
     const consent = await openLoopbackConsent({ port: 0, show: () => {}, signal: never });
-    cleanUp(() => consent.close());
+    onTestFinished(() => consent.close());
     return consent;
   };
 

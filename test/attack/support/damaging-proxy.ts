@@ -1,6 +1,6 @@
 import { createServer, request as httpRequest, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 
 /** What happens to the bytes of one answer: at an offset, counted over the whole of it. */
 export interface Damage {
@@ -16,12 +16,6 @@ export interface DamagingProxy {
   /** Resolves when no exchange is under way any more. */
   idle(): Promise<void>;
 }
-
-const servers: ReturnType<typeof createServer>[] = [];
-
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close().closeAllConnections();
-});
 
 const RUN = /\/(?:RunSSE|Run)$/;
 
@@ -62,7 +56,7 @@ export async function startDamagingProxy(backend: string): Promise<DamagingProxy
     });
     incoming.pipe(forward);
   });
-  servers.push(server);
+  onTestFinished(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

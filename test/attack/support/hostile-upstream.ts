@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Tree } from "./mutate.ts";
 
 /** How the bytes of an answer are sent. */
@@ -34,12 +34,6 @@ export interface HostileUpstream {
   idle(): Promise<void>;
 }
 
-const servers: ReturnType<typeof createServer>[] = [];
-
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close().closeAllConnections();
-});
-
 /** A server of a public API that answers what it is told to, as badly as it is told to. */
 export async function startHostileUpstream(): Promise<HostileUpstream> {
   const open = new Set<ServerResponse>();
@@ -59,7 +53,7 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
     });
     request.on("end", () => reply(response));
   });
-  servers.push(server);
+  onTestFinished(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -1,17 +1,11 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 
 const NPM = process.platform === "win32" ? "npm.cmd" : "npm";
 /** Whatever programs of Cursor there may be on this machine, their logins are not for tests. */
 const NOWHERE = "/nonexistent";
-const children: ChildProcessByStdio<Writable, Readable, Readable>[] = [];
-
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
-});
 
 export interface RunOptions {
   /** `direct` leaves npm out, for the many cases where it does not matter. */
@@ -40,7 +34,7 @@ export function excursor(
     cwd: folder,
     env: { ...Object.fromEntries(inherited), EXCURSOR_KEYCHAIN: "off", HOME: NOWHERE, ...environment },
   });
-  children.push(child);
+  onTestFinished(() => void child.kill("SIGKILL"));
   child.stdin.on("error", () => {});
   if (input !== null) child.stdin.end(input ?? "");
   const output = { stdout: "", stderr: "" };

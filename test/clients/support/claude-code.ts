@@ -3,17 +3,11 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
 
 /** The program itself: what npm puts in front of it would keep signals to itself. */
 const CLAUDE = `${CLIENTS_FOLDER}/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`;
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 export interface ClaudeOptions {
   readonly url: string;
@@ -82,7 +76,7 @@ export function runClaude({ url, environment, prompt, message }: ClaudeOptions):
     lines: stdout.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as StreamLine] : [])),
     stderr,
   }));
-  cleanups.push(async () => {
+  onTestFinished(async () => {
     child.kill("SIGKILL");
     await ended;
     for (const path of [folder, home]) rmSync(path, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
 
 /** A folder of its own for one run of a client: where it works, and what it takes for a home. */
@@ -19,17 +19,9 @@ export interface CliOutcome {
   readonly events: readonly Record<string, unknown>[];
 }
 
-const desks: string[] = [];
-const children = new Set<ChildProcess>();
-
-afterEach(() => {
-  for (const child of children) child.kill("SIGKILL");
-  for (const desk of desks.splice(0)) rmSync(desk, { recursive: true, force: true, maxRetries: 5 });
-});
-
 export function setUpDesk(): Desk {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "excursor-client-")));
-  desks.push(root);
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   const desk = { folder: join(root, "work"), home: join(root, "home") };
   for (const path of Object.values(desk)) mkdirSync(path);
   return desk;
@@ -61,12 +53,11 @@ export function startCli(
       ...env,
     },
   });
-  children.add(child);
+  onTestFinished(() => void child.kill("SIGKILL"));
   const [stdout, stderr] = [gather(child.stdout), gather(child.stderr)];
   const outcome = new Promise<CliOutcome>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code) => {
-      children.delete(child);
       resolve({ code, stdout: stdout(), stderr: stderr(), events: stdout().split("\n").flatMap(parseLine) });
     });
   });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { AccessTokens } from "../../../src/core/access/access.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createAccessTokens } from "../../../src/credentials/access-tokens.ts";
@@ -14,15 +14,9 @@ import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
 export function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "excursor-accounts-"));
-  cleanups.push(() => rmSync(home, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   return home;
 }
 
@@ -60,7 +54,8 @@ export async function setUpAccounts(options: Partial<SimOptions> = {}): Promise<
   const backend = await startSim({ trace: (entry) => trace.push(entry), ...options });
   const transport = createHttp1Transport();
   const closeBackend = () => backend.close();
-  cleanups.push(closeBackend, () => transport.destroy());
+  onTestFinished(closeBackend);
+  onTestFinished(() => transport.destroy());
   const home = makeHome();
   const notices: string[] = [];
   const onNotice = (text: string) => notices.push(text);

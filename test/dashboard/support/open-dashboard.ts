@@ -1,17 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { loadConfig } from "../../../src/app/load-config.ts";
 import { openGateway } from "../../../src/app/open-gateway.ts";
 import type { HealthLine } from "../../../src/dashboard/messages.ts";
 import { KEY } from "../../gateway/support/gateway-process.ts";
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 /** A browser's view of the API: cookie and token are kept between requests. */
 export interface Visitor {
@@ -42,7 +36,7 @@ export async function openDashboard(
     writeLog: () => {},
     dashboard: { version: "1.2.3", examine },
   });
-  cleanups.push(async () => {
+  onTestFinished(async () => {
     await gateway.close(0);
     rmSync(home, { recursive: true, force: true });
   });

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 
 export interface ApiCall {
   readonly method: string;
@@ -20,13 +20,6 @@ export interface ApiServer {
   readonly calls: ApiCall[];
 }
 
-const servers = new Set<ReturnType<typeof createServer>>();
-
-afterEach(() => {
-  for (const server of servers) server.close().closeAllConnections();
-  servers.clear();
-});
-
 /** A server of somebody else's API, which remembers what it was asked. */
 export async function startApiServer(handle: Handler): Promise<ApiServer> {
   const calls: ApiCall[] = [];
@@ -40,7 +33,7 @@ export async function startApiServer(handle: Handler): Promise<ApiServer> {
     response.on("error", () => {});
     await handle(call, response);
   });
-  servers.add(server);
+  onTestFinished(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls };
 }

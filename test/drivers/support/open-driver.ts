@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Driver } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
@@ -7,18 +7,11 @@ import { Secret } from "../../../src/core/secret.ts";
 import type { Turn } from "../../../src/core/turn.ts";
 import type { ApiDriverOptions } from "../../../src/drivers/shared/api/api-driver.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
-import type { HttpTransport } from "../../../src/wire/http/http.ts";
 import { aTurn, gather } from "../../core/support/turns.ts";
-
-const transports: HttpTransport[] = [];
-
-afterEach(() => {
-  for (const transport of transports.splice(0)) transport.destroy();
-});
 
 export function driverOptions(baseURL: string, key = "sk-test"): ApiDriverOptions {
   const transport = createHttp1Transport();
-  transports.push(transport);
+  onTestFinished(() => transport.destroy());
   return {
     transport,
     baseURL,

@@ -5,12 +5,12 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { AgentService } from "../../../src/gen/agent/v1/service_pb.ts";
 import { DashboardService } from "../../../src/gen/aiserver/v1/dashboard_pb.ts";
 import { ServerConfigService } from "../../../src/gen/aiserver/v1/server_config_pb.ts";
 import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
-import { deferred, SIGNED_IN, setUpFace } from "./support/stage.ts";
+import { SIGNED_IN, setUpFace } from "./support/stage.ts";
 
 /** A backend that speaks Connect, gRPC and gRPC-Web. */
 async function startBackend(): Promise<string> {
@@ -26,7 +26,7 @@ async function startBackend(): Promise<string> {
     port: 0,
     onRequest: (request, response) => answer(request as never, response as never),
   });
-  deferred(() => {
+  onTestFinished(() => {
     listener.destroy();
     return listener.close();
   });

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ServerExchange } from "../../../src/wire/http/server-exchange.ts";
 import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
-import { deferred, KEY, SIGNED_IN, setUpFace } from "./support/stage.ts";
+import { KEY, SIGNED_IN, setUpFace } from "./support/stage.ts";
 
 /** A backend that answers a call at the end of its stream, and not before. */
 async function startBackend(): Promise<string> {
@@ -16,7 +16,7 @@ async function startBackend(): Promise<string> {
       request.on("end", () => exchange.respond(200, "", { "content-type": "application/proto" })).resume();
     },
   });
-  deferred(() => {
+  onTestFinished(() => {
     listener.destroy();
     return listener.close();
   });
@@ -33,7 +33,7 @@ describe("a request over HTTP/2 with an empty body whose stream stays open", () 
   ])("%s", async (_, path, token) => {
     const { url } = await setUpFace(await startBackend());
     const session = connect(url);
-    deferred(() => session.destroy());
+    onTestFinished(() => session.destroy());
     const stream = session.request({
       ":method": "POST",
       ":path": `/${path}`,

@@ -8,14 +8,14 @@ import {
 } from "node:http";
 import { type ClientHttp2Stream, connect as http2Connect, type ServerOptions } from "node:http2";
 import { buffer, text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
 import { encodeClientMessage } from "../../../src/wire/agent/messages.ts";
 import { encodeFrame } from "../../../src/wire/connect/envelope.ts";
 import type { ServerExchange } from "../../../src/wire/http/server-exchange.ts";
 import { ServerExchange as Exchange } from "../../../src/wire/http/server-exchange.ts";
 import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
-import { deferred, setUpFace, setUpSim } from "./support/stage.ts";
+import { setUpFace, setUpSim } from "./support/stage.ts";
 
 /** A backend that answers as the test says. */
 async function startBackend(
@@ -28,7 +28,7 @@ async function startBackend(
     http2,
     onRequest: (request, response) => onExchange(new Exchange(request, response)),
   });
-  deferred(() => {
+  onTestFinished(() => {
     listener.destroy();
     return listener.close();
   });
@@ -68,7 +68,7 @@ const ASK = {
   h2: (url: string, { path, method = "POST", headers = {}, body, trailers: sent }: Question) =>
     new Promise<Answer>((resolve, reject) => {
       const session = http2Connect(url, { maxSessionMemory: 1024 });
-      deferred(() => session.destroy());
+      onTestFinished(() => session.destroy());
       const head = { ":path": path, ":method": method, te: "trailers", ...headers };
       const stream = session.request(head, { waitForTrailers: sent !== undefined });
       stream.once("wantTrailers", () => stream.sendTrailers(sent ?? {}));
@@ -94,7 +94,7 @@ const OPEN = {
   },
   h2(url: string, type: string) {
     const session = http2Connect(url);
-    deferred(() => session.destroy());
+    onTestFinished(() => session.destroy());
     const stream = session.request({ ":path": "/open", ":method": "POST", "content-type": type });
     return { stream, response: once(stream, "response").then(() => stream) };
   },
@@ -250,7 +250,7 @@ describe.each(["h1", "h2"] as const)("calls over %s are passed on", (version) =>
       request.on("error", () => {}).end();
     } else {
       const session = http2Connect(url);
-      deferred(() => session.destroy());
+      onTestFinished(() => session.destroy());
       const stream = session.request({ ":path": "/watch", ":method": "POST" });
       stream.on("error", () => {}).once("data", () => stream.close(8));
     }
@@ -287,7 +287,7 @@ describe.each(["h1", "h2"] as const)("calls over %s are passed on", (version) =>
       if (version === "h1") http1Request(`${url}/much`, { method: "POST" }, (response) => void count(response)).end();
       else {
         const session = http2Connect(url);
-        deferred(() => session.destroy());
+        onTestFinished(() => session.destroy());
         const stream = session.request({ ":path": "/much", ":method": "POST" });
         stream.on("response", () => void count(stream));
         stream.end();
@@ -325,7 +325,7 @@ describe("a backend that resets a TCP connection", () => {
     );
     const { url } = await setUpFace(origin);
     const session = http2Connect(url);
-    deferred(() => session.destroy());
+    onTestFinished(() => session.destroy());
     const lost = once(session, "error").then(([error]) => (error as NodeJS.ErrnoException).code);
     const streams = ["/a", "/b"].map((path) => session.request({ ":path": path, ":method": "POST" }));
     const failed = streams.map((stream) =>
@@ -352,7 +352,7 @@ describe("a backend that resets a TCP connection", () => {
     const [direct, passed] = await Promise.all(
       [origin, url].map(async (target) => {
         const session = http2Connect(target);
-        deferred(() => session.destroy());
+        onTestFinished(() => session.destroy());
         const errors: unknown[] = [];
         session.on("error", ({ code }) => errors.push(["session", code]));
         const stream = session.request({ ":path": "/half", ":method": "POST" });

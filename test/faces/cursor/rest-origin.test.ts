@@ -1,14 +1,14 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import type { TraceEntry } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
-import { deferred, SIGNED_IN, setUpSim } from "./support/stage.ts";
+import { SIGNED_IN, setUpSim } from "./support/stage.ts";
 
 const pathsOf = (trace: readonly TraceEntry[]) => JSON.stringify(trace);
 
 it("sends the REST calls of the official client to the host that has the REST interface, and all others to the backend", async () => {
   const restTrace: TraceEntry[] = [];
   const rest = await startSim({ trace: (entry) => restTrace.push(entry) });
-  deferred(() => rest.close());
+  onTestFinished(() => rest.close());
   const { url, trace } = await setUpSim({ serveRun: (peer) => peer.end(), restOrigin: rest.url });
   const headers = { authorization: `Bearer ${SIGNED_IN}` };
 

@@ -1,11 +1,11 @@
 import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { GetServerConfigResponseSchema, Http2Config } from "../../../src/gen/aiserver/v1/server_config_pb.ts";
 import { ServerExchange } from "../../../src/wire/http/server-exchange.ts";
 import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
-import { deferred, setUpFace } from "./support/stage.ts";
+import { setUpFace } from "./support/stage.ts";
 
 async function startHost(answer: (path: string, authorization: string | undefined) => Uint8Array): Promise<string> {
   const listener = await listenForBoth({
@@ -18,7 +18,7 @@ async function startHost(answer: (path: string, authorization: string | undefine
       });
     },
   });
-  deferred(() => {
+  onTestFinished(() => {
     listener.destroy();
     return listener.close();
   });
@@ -47,7 +47,7 @@ it("names no host for agent calls, and sends them there over HTTP/2", async () =
   expect(fromBinary(GetServerConfigResponseSchema, answer).agentUrlConfig).toBeUndefined();
 
   const session = connect(url);
-  deferred(() => session.destroy());
+  onTestFinished(() => session.destroy());
   const askAgent = (authorization: string, ghost: string) => {
     const path = { ":path": "/agent.v1.AgentService/NameAgent", ":method": "POST" };
     return text(session.request({ ...path, ...headers, authorization, "x-ghost-mode": ghost }).end());
@@ -78,7 +78,7 @@ it("sends agent calls to the backend itself if that names no hosts, or does not 
     const base = await startHost((path) => (path === PATH ? answer() : Buffer.from("base")));
     const { url } = await setUpFace(base);
     const session = connect(url);
-    deferred(() => session.destroy());
+    onTestFinished(() => session.destroy());
     const path = { ":path": "/agent.v1.AgentService/NameAgent", ":method": "POST", authorization: "Bearer mine" };
     expect(await text(session.request(path).end())).toBe("base");
   }

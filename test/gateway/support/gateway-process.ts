@@ -4,15 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
 import { type SimStats, startSim } from "../../../src/sim/server.ts";
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 export const KEY = "exc_a-key-for-tests-only-0123456789";
 
@@ -50,7 +44,7 @@ type Defer = (cleanup: () => unknown) => void;
 export async function setUpGateway(
   sim: Partial<SimOptions> = {},
   environment: Environment = {},
-  defer: Defer = (cleanup) => cleanups.push(cleanup),
+  defer: Defer = (cleanup) => onTestFinished(async () => void (await cleanup())),
 ): Promise<Stage> {
   const trace: TraceEntry[] = [];
   const backend = await startSim({ trace: (entry) => trace.push(entry), ...sim });

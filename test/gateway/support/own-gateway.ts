@@ -1,15 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { createGateway } from "../../../src/api/gateway.ts";
 import { KEY } from "./gateway-process.ts";
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 export interface OwnGateway {
   /** Of the one that runs now. */
@@ -26,6 +20,8 @@ export interface OwnGateway {
 /** A gateway in this process with these settings, and without a Cursor account. */
 export async function openOwnGateway(settings: object): Promise<OwnGateway> {
   const home = mkdtempSync(join(tmpdir(), "excursor-own-"));
+  // Also of a gateway that does not start.
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   let log = "";
   const gateway = createGateway({
     home,
@@ -37,10 +33,7 @@ export async function openOwnGateway(settings: object): Promise<OwnGateway> {
     },
   });
   await gateway.start();
-  cleanups.push(async () => {
-    await gateway.stop(0);
-    rmSync(home, { recursive: true, force: true });
-  });
+  onTestFinished(() => gateway.stop(0));
   return {
     get url() {
       return gateway.url;

@@ -1,6 +1,6 @@
 import type OpenAI from "openai";
-import { afterAll } from "vitest";
 import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
+import { afterFile } from "../../support/after-file.ts";
 import { type Stage, setUpGateway } from "./gateway-process.ts";
 
 interface SharedGateway {
@@ -13,13 +13,6 @@ interface SharedGateway {
 }
 
 const gateways = new Map<string, Promise<() => SharedGateway>>();
-const cleanups: (() => unknown)[] = [];
-
-afterAll(async () => {
-  gateways.clear();
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
 /**
  * A gateway process with these flags in front of a backend with these options, the same one for all tests of a file. For tests that do not
  * stop it and do not depend on what others left in it: a start costs more than most of these tests.
@@ -27,7 +20,10 @@ afterAll(async () => {
 export async function sharedGateway(sim: Partial<SimOptions> = {}, ...flags: string[]): Promise<SharedGateway> {
   const name = JSON.stringify([sim, flags]);
   const started = gateways.get(name) ?? startShared(sim, flags);
-  gateways.set(name, started);
+  if (!gateways.has(name)) {
+    gateways.set(name, started);
+    afterFile(() => gateways.delete(name));
+  }
   return (await started)();
 }
 
@@ -39,7 +35,7 @@ async function startShared(sim: Partial<SimOptions>, flags: readonly string[]): 
     if (entry.run !== "") seen.add(entry.run);
     if (!earlier.has(entry.run)) trace.push(entry);
   };
-  const stage: Stage = await setUpGateway({ ...sim, trace: record }, {}, (cleanup) => cleanups.push(cleanup));
+  const stage: Stage = await setUpGateway({ ...sim, trace: record }, {}, afterFile);
   const { url, client, log } = await stage.start(...flags);
   return () => {
     earlier = new Set(seen);

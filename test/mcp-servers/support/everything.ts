@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { onTestFinished } from "vitest";
 import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
 import type { ServerConfig } from "../../../src/mcp/servers/server-config.ts";
-import { cleanUp, remote, scripted } from "../../mcp/support/stage.ts";
+import { remote, scripted } from "../../mcp/support/stage.ts";
 
 export const program = (name: string): string =>
   `${CLIENTS_FOLDER}/node_modules/@modelcontextprotocol/${name}/dist/index.js`;
@@ -24,7 +25,7 @@ export async function startEverything(transport: TransportName): Promise<Everyth
   }
   const port = await freePort();
   let child = await start(transport, port);
-  cleanUp(() => child.kill("SIGKILL"));
+  onTestFinished(() => void child.kill("SIGKILL"));
   return {
     // The address alone: which of the two transports it is has to be found out.
     config: remote(`http://127.0.0.1:${port}/${transport === "http" ? "mcp" : "sse"}`, {

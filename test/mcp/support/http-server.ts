@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import { cleanUp } from "./stage.ts";
+import { onTestFinished } from "vitest";
 
 interface Message {
   readonly id?: number;
@@ -106,7 +106,7 @@ export async function startFakeServer(options: FakeOptions = {}): Promise<FakeSe
     server.closeAllConnections();
     server.close();
   };
-  cleanUp(stop);
+  onTestFinished(stop);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     handshakes: () => handshakes,

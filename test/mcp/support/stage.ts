@@ -1,20 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { Secret } from "../../../src/core/secret.ts";
 import { ServerConnection } from "../../../src/mcp/connection/server-connection.ts";
 import { HUB_LIMITS, type HubLimits } from "../../../src/mcp/limits.ts";
 import type { HttpServer, ServerConfig, StdioServer } from "../../../src/mcp/servers/server-config.ts";
 import { createWatchdog } from "../../../src/process/watchdog.ts";
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-export const cleanUp = (cleanup: () => unknown): void => {
-  cleanups.push(cleanup);
-};
 
 const SCRIPT = fileURLToPath(new URL("scripted-server.ts", import.meta.url));
 
@@ -61,7 +51,7 @@ export function connectionTo(server: ServerConfig, limits: Partial<HubLimits> = 
     onTrouble: (error) => troubles.push(error.message),
     onNote: (text) => notes.push(text),
   });
-  cleanUp(() => connection.close());
+  onTestFinished(() => connection.close());
   return { connection, troubles, notes, lists: () => lists };
 }
 

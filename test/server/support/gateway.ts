@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { createFaceContext } from "../../../src/app/face-context.ts";
 import { FACES } from "../../../src/app/faces.ts";
 import type { Limits } from "../../../src/config/limits.ts";
@@ -32,12 +32,6 @@ export interface TestGateway extends Gateway {
   /** Resolves with the line about a request, once it is there. */
   logged(requestId: string): Promise<Readonly<Record<string, unknown>>>;
 }
-
-const gateways: Gateway[] = [];
-
-afterEach(async () => {
-  await Promise.all(gateways.splice(0).map((gateway) => gateway.close(0)));
-});
 
 export async function startTestGateway(
   options: Partial<Omit<GatewayOptions, "limits">> & { readonly limits?: Partial<Limits> } = {},
@@ -79,7 +73,7 @@ export async function startTestGateway(
     ...options,
     limits,
   });
-  gateways.push(gateway);
+  onTestFinished(() => gateway.close(0));
   const logged = (requestId: string) =>
     new Promise<Record<string, unknown>>((resolve) => {
       const line = log.find((entry) => entry["msg"] === "request" && entry["requestId"] === requestId);

@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
 import { type Simulator, startSim } from "../../../src/sim/server.ts";
 import { BackendClient, type ClientOptions } from "./backend-client.ts";
@@ -13,12 +13,6 @@ export interface Stage {
   connect(options?: Partial<ClientOptions>): BackendClient;
 }
 
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
 /** A simulator with its trace and a client, all gone after the test. */
 export async function setUp(
   transport: "h2" | "h1",
@@ -27,10 +21,10 @@ export async function setUp(
 ): Promise<Stage> {
   const trace: TraceEntry[] = [];
   const sim = await startSim({ trace: (entry) => trace.push(entry), ...options });
-  cleanups.push(() => sim.close());
+  onTestFinished(() => sim.close());
   const connect = (more: Partial<ClientOptions> = {}) => {
     const connected = new BackendClient({ url: sim.url, transport, ...client, ...more });
-    cleanups.push(() => connected.close());
+    onTestFinished(() => connected.close());
     return connected;
   };
   return { sim, client: connect(), trace, connect };

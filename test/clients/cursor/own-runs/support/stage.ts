@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { TurnEvent } from "../../../../../src/core/events.ts";
 import type { Turn } from "../../../../../src/core/turn.ts";
 import { createServeRun, type ServeRunParts } from "../../../../../src/faces/cursor/run/serve-run.ts";
@@ -17,16 +17,10 @@ export type Transport = (typeof TRANSPORTS)[number];
 
 export const OWN = { id: "excursor/local" };
 
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
 /** A folder that is gone after the test. */
 export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "excursor-own-"));
-  folders.push(folder);
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { loadConfig } from "../../../src/app/load-config.ts";
-import { openGateway } from "../../../src/app/open-gateway.ts";
-import { Metrics } from "../../../src/metrics/metrics.ts";
-import { Tracer } from "../../../src/traces/tracer.ts";
-import { readMetrics, sampleOf } from "../../metrics/support/read-metrics.ts";
-import { type Collector, startCollector } from "../../traces/support/collector.ts";
-import { KEY } from "../support/gateway-process.ts";
+import { loadConfig } from "../../../../src/app/load-config.ts";
+import { openGateway } from "../../../../src/app/open-gateway.ts";
+import { Metrics } from "../../../../src/metrics/metrics.ts";
+import { Tracer } from "../../../../src/traces/tracer.ts";
+import { KEY } from "../../../gateway/support/gateway-process.ts";
+import { readMetrics, sampleOf } from "../../../metrics/support/read-metrics.ts";
+import { type Collector, startCollector } from "../../../traces/support/collector.ts";
 
 const CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 

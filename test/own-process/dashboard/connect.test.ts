@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { lineDiff } from "../../src/app/dashboard/line-diff.ts";
-import type { ClientsReply, DiffReply } from "../../src/dashboard/messages.ts";
-import { KEY } from "../gateway/support/gateway-process.ts";
-import { openDashboard } from "./support/open-dashboard.ts";
+import { lineDiff } from "../../../src/app/dashboard/line-diff.ts";
+import type { ClientsReply, DiffReply } from "../../../src/dashboard/messages.ts";
+import { openDashboard } from "../../dashboard/support/open-dashboard.ts";
+import { KEY } from "../../gateway/support/gateway-process.ts";
 
 let userHome: string;
 

@@ -16,10 +16,10 @@ import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
-import { createKeyValueStore } from "../../src/state/key-value-store.ts";
-import { openStateDatabase, type StateNotice } from "../../src/state/state-database.ts";
-import { checkpoint, stateDirectory } from "./support.ts";
+import { createCheckpointStore } from "../../../src/state/checkpoint-store.ts";
+import { createKeyValueStore } from "../../../src/state/key-value-store.ts";
+import { openStateDatabase, type StateNotice } from "../../../src/state/state-database.ts";
+import { checkpoint, stateDirectory } from "../../state/support.ts";
 
 /** Each costs a few milliseconds; thousands of both were tried when this was written. */
 const CUTS = 40;
@@ -188,9 +188,13 @@ describe("a damaged file", () => {
 
 describe("several processes", () => {
   const start = (file: string, name: string, count: number): ChildProcess =>
-    spawn(process.execPath, [fileURLToPath(new URL("./writer.ts", import.meta.url)), file, name, String(count)], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    spawn(
+      process.execPath,
+      [fileURLToPath(new URL("../../state/writer.ts", import.meta.url)), file, name, String(count)],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
 
   test("one that is killed loses nothing that it had put", async () => {
     using directory = stateDirectory();

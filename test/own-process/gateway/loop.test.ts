@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { KEY } from "./support/gateway-process.ts";
-import { openOwnGateway } from "./support/own-gateway.ts";
+import { KEY } from "../../gateway/support/gateway-process.ts";
+import { openOwnGateway } from "../../gateway/support/own-gateway.ts";
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

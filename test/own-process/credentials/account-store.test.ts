@@ -2,12 +2,12 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Secret } from "../../src/core/secret.ts";
-import { createAccountStore } from "../../src/credentials/account-store.ts";
-import type { Keychain } from "../../src/credentials/keychain.ts";
-import { formatSeed, type Login, parseSeed } from "../../src/credentials/login.ts";
-import { aKeychain } from "./support/a-keychain.ts";
-import { makeHome } from "./support/accounts-stage.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { createAccountStore } from "../../../src/credentials/account-store.ts";
+import type { Keychain } from "../../../src/credentials/keychain.ts";
+import { formatSeed, type Login, parseSeed } from "../../../src/credentials/login.ts";
+import { aKeychain } from "../../credentials/support/a-keychain.ts";
+import { makeHome } from "../../credentials/support/accounts-stage.ts";
 
 const ORIGIN = "https://api2.cursor.sh";
 

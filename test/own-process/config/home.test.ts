@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, wri
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/app/load-config.ts";
-import { homeFolder } from "../../src/config/home.ts";
-import { keyOf } from "../../src/config/key-file.ts";
+import { loadConfig } from "../../../src/app/load-config.ts";
+import { homeFolder } from "../../../src/config/home.ts";
+import { keyOf } from "../../../src/config/key-file.ts";
 
 let folder = "";
 const umask = process.umask();

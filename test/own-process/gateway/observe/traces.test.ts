@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { startAnthropicServer } from "../../drivers/support/anthropic-server.ts";
-import { startOpenAiServer } from "../../drivers/support/openai-server.ts";
-import { KEY } from "../support/gateway-process.ts";
-import { openOwnGateway } from "../support/own-gateway.ts";
+import { startAnthropicServer } from "../../../drivers/support/anthropic-server.ts";
+import { startOpenAiServer } from "../../../drivers/support/openai-server.ts";
+import { KEY } from "../../../gateway/support/gateway-process.ts";
+import { openOwnGateway } from "../../../gateway/support/own-gateway.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const CLIENT_SPAN = "b7ad6b7169203331";

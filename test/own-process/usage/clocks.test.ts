@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { reportUsage } from "../../src/usage/reports/usage-report.ts";
-import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
-import { UsageStore } from "../../src/usage/store/usage-store.ts";
-import { aRecord } from "./support.ts";
+import { reportUsage } from "../../../src/usage/reports/usage-report.ts";
+import { openUsageDatabase } from "../../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../../src/usage/store/usage-store.ts";
+import { aRecord } from "../../usage/support.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
