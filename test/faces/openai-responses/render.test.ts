@@ -325,7 +325,8 @@ describe("whatever a driver says", () => {
         const last = seen.at(-1) as { readonly response: Response_ };
         expect(last.response.output).toEqual(items);
         expect(saidIn(items)).toEqual(saidBy(events));
-        expect(saidIn((await collect(events)).output)).toEqual(saidBy(events));
+        // Without tools, as the stream: of these, a generated name could be a custom one.
+        expect(saidIn((await collect(events, { tools: [] })).output)).toEqual(saidBy(events));
       }),
     );
   });
