@@ -11,16 +11,6 @@ import { explainConfig } from "../../src/config/explain-config.ts";
 import { driverServices } from "../drivers/support/driver-services.ts";
 import { describeDriver } from "./driver.ts";
 
-const PAGE = "docs/adding-a-driver.md";
-const EXAMPLE = "docs/examples/canned-driver.ts";
-
-it("the page shows the example as it is, in less than 150 lines", () => {
-  const example = readFileSync(EXAMPLE, "utf8");
-  const block = /```ts\n(.*?)```/s.exec(readFileSync(PAGE, "utf8"))?.[1];
-  expect(block).toBe(example);
-  expect(example.split("\n").length).toBeLessThan(150);
-});
-
 describeDriver("canned", {
   callsTools: false,
   reportsUsage: false,

@@ -51,10 +51,3 @@ interface Line {
   readonly done?: string;
   readonly error?: { readonly message: string };
 }
-
-it("the page shows the example as it is", () => {
-  const read = (file: string) => readFileSync(new URL(`../../docs/${file}`, import.meta.url), "utf8");
-  const example = read("examples/echo-json-face.ts");
-  expect(read("adding-a-face.md")).toContain(`\`\`\`ts\n${example}\`\`\`\n`);
-  expect(example.split("\n").length).toBeLessThan(150);
-});
