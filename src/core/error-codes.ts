@@ -106,7 +106,7 @@ export const ERROR_CODES = {
   ide_other_version: ["config", "This Cursor was patched by another version of Excursor.", "Use that version to restore it. Nothing was changed."],
   ide_read_only: ["forbidden", "This Cursor is on a read-only file system.", "Unpack an AppImage with --appimage-extract, then name squashfs-root with --app."],
   ide_refused_place: ["unsupported", "Excursor does not change Cursor in this place."],
-  ide_resign_failed: ["io", "codesign could not … the app: ….", "If Cursor does not start, run `excursor ide restore` or reinstall it."],
+  ide_resign_failed: ["io", "codesign could not … the app: ….", "The patch itself is done. If Cursor does not start, run `excursor ide restore` or reinstall it."],
   ide_running: ["busy", "Cursor is running, or is being updated.", "Quit Cursor completely, or wait until its update is done."],
   ide_several_apps: ["config", "There are … Cursor apps: ….", "Choose one, for example: --app '…'"],
   ide_unknown: ["invalid-request", "This Cursor cannot be patched: ….", "This version of Cursor may be newer than Excursor. Update Excursor. Nothing was changed."],

@@ -42,9 +42,6 @@ export const ERROR_KINDS = {
 
 export type ErrorKind = keyof typeof ERROR_KINDS;
 
-/** What an error is: a code, or a kind if there is no finer code. */
-export type ErrorName = ErrorKind | ErrorCode;
-
 /** Returns the code of an error that has none of its own. */
 export const codeOfKind = (kind: ErrorKind): string => kind.replaceAll("-", "_");
 
@@ -80,24 +77,28 @@ type ValuesOf<Text extends string> = Text extends `${string}…${infer Rest}`
   : readonly [];
 
 type Row = readonly [kind: ErrorKind, says: string, hint?: string];
-type Sentence<Of extends Row> = Of[1];
-type Hint<Of extends Row> = Of extends readonly [unknown, unknown, infer Text extends string] ? Text : "";
 
-/** The codes whose sentence, or sentence and hint, take just these values. */
-type CodesTaking<List, Part extends "sentence" | "all"> = {
-  [Code in ErrorCode]: ValuesOf<`${Sentence<(typeof ERROR_CODES)[Code]>}${Part extends "all" ? Hint<(typeof ERROR_CODES)[Code]> : ""}`> extends List
-    ? Code
-    : never;
+/** The texts of a row that have a `…` for a value. */
+interface Texts<Of extends Row> {
+  readonly sentence: Of[1];
+  readonly hint: Of extends readonly [unknown, unknown, infer Hint extends string] ? Hint : "";
+  readonly both: `${Of[1]}${this["hint"]}`;
+}
+
+/** The codes whose text takes just these values. */
+type CodesTaking<List, Text extends keyof Texts<Row>> = {
+  [Code in ErrorCode]: ValuesOf<Texts<(typeof ERROR_CODES)[Code]>[Text]> extends List ? Code : never;
 }[ErrorCode];
+
+/** A kind, or a code whose hint takes no values: an error of it may say a sentence of its own. */
+export type ErrorName = ErrorKind | CodesTaking<readonly [], "hint">;
+
+type WithHint<Details> = Details & { readonly hint: string | null };
 
 type Filled<Details, List = Values> = List extends Values
   ?
-      | readonly [code: CodesTaking<List, "all">, values: List, details?: Details]
-      | readonly [
-          code: CodesTaking<List, "sentence">,
-          values: List,
-          details: Details & { readonly hint: string | null },
-        ]
+      | readonly [code: CodesTaking<List, "both">, values: List, details?: Details]
+      | readonly [code: CodesTaking<List, "sentence">, values: List, details: WithHint<Details>]
   : never;
 
 /**
@@ -105,9 +106,10 @@ type Filled<Details, List = Values> = List extends Values
  * its own. A sentence is shown to users: without secrets, stack traces or paths of this machine.
  */
 export type ErrorArguments<Details = ErrorDetails> =
-  | readonly [code: CodesTaking<readonly [], "all">]
+  | readonly [code: CodesTaking<readonly [], "both">]
   | Filled<Details>
-  | readonly [name: ErrorName, message: string, details?: Details];
+  | readonly [name: ErrorName, message: string, details?: Details]
+  | readonly [name: ErrorCode, message: string, details: WithHint<Details>];
 
 export class ExcursorError extends Error {
   override readonly name = "ExcursorError";
@@ -172,7 +174,7 @@ export class ExcursorError extends Error {
   }
 }
 
-const rowOf = (name: ErrorName): Row =>
+const rowOf = (name: ErrorKind | ErrorCode): Row =>
   Object.hasOwn(ERROR_CODES, name) ? ERROR_CODES[name as ErrorCode] : [name as ErrorKind, ""];
 
 /** Shared by all cancellations: making a stack trace costs more than the rest, and many are cancelled at once. */

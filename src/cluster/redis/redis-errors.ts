@@ -1,5 +1,4 @@
-import type { ErrorCode } from "../../core/error-codes.ts";
-import { ExcursorError } from "../../core/errors.ts";
+import { type ErrorName, ExcursorError } from "../../core/errors.ts";
 
 /** A Redis that lacks commands that the cluster needs. */
 export class TooOld extends Error {
@@ -22,8 +21,8 @@ export function explainRedisError(thrown: unknown, url: string): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   const place = placeOf(url);
   const { message, code } = thrown as Error & { readonly code?: string };
-  const refuse = (sentence: string, errorCode: ErrorCode) =>
-    new ExcursorError(errorCode, `cluster.redis: Redis at ${place} ${sentence}`, { cause: thrown });
+  const refuse = (sentence: string, name: ErrorName) =>
+    new ExcursorError(name, `cluster.redis: Redis at ${place} ${sentence}`, { cause: thrown });
   if (thrown instanceof TooOld || /unknown command/i.test(message)) {
     return refuse(`is too old: ${thrown instanceof TooOld ? message : "it does not know HELLO"}.`, "redis_too_old");
   }

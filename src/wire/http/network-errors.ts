@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../core/error-codes.ts";
-import { type ErrorKind, ExcursorError } from "../../core/errors.ts";
+import { type ErrorKind, type ErrorName, ExcursorError } from "../../core/errors.ts";
 
 /** The meaning of Node's network errors. Messages may name the host, and nothing else of the request. */
 
@@ -85,7 +85,7 @@ function hostOf(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).host : "The backend";
 }
 
-const RESETS: ReadonlyArray<readonly [name: string, kind: ErrorKind, code?: ErrorCode]> = [
+const RESETS: ReadonlyArray<readonly [name: string, kind: ErrorKind, code?: ErrorName]> = [
   ["NO_ERROR", "upstream-unavailable"],
   ["PROTOCOL_ERROR", "upstream-protocol"],
   ["INTERNAL_ERROR", "upstream-failed"],

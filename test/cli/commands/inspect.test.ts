@@ -40,7 +40,7 @@ describe("excursor inspect", { timeout: 30_000 }, () => {
     write(CALL);
     const before = readFileSync(file);
     const { code, stderr } = await inspect("--har", file);
-    expect([code, stderr]).toEqual([74, expect.stringContaining("Give the path of a file that does not exist yet")]);
+    expect([code, stderr]).toEqual([74, expect.stringContaining("Name a new file in a folder that you can write to")]);
     expect(readFileSync(file)).toEqual(before);
     const followed = await inspect("--har", join(folder, "a.har"), "--follow");
     expect([followed.code, followed.stderr]).toEqual([2, expect.stringContaining("cannot be used with")]);
