@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
 import { echoJson } from "../../docs/examples/echo-json-face.ts";
 import { describeFace, PROMPT, type Said } from "./face.ts";
 
