@@ -106,8 +106,6 @@ export interface ComposeOptions {
   readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
   readonly keyName: (principalId: string) => string | undefined;
   readonly keyLimits?: ((principalId: string) => KeyLimits | undefined) | undefined;
-  /** Returns the account of a key; undefined is the gateway's. */
-  readonly keyAccount?: ((principalId: string) => string | undefined) | undefined;
   /** Replaces the backend of the settings. */
   readonly origin?: string;
   /** Keeps the state in memory only. */

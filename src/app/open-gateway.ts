@@ -151,7 +151,6 @@ export async function openEngine(
     const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
     const keyName = (principalId: string) => keys.withId(principalId)?.name;
     const keyLimits = (principalId: string) => keys.withId(principalId)?.limits;
-    const keyAccount = (principalId: string) => keys.withId(principalId)?.account;
     const parts = await composeGateway({
       config,
       home,
@@ -162,7 +161,6 @@ export async function openEngine(
       secretFor: (purpose) => secretOf(member?.key ?? new Secret(newKey()), purpose),
       keyName,
       keyLimits,
-      keyAccount,
       drivers,
       capture,
       ...upstream,

@@ -1,7 +1,7 @@
-import { LIMIT_EXPECTED, parseLimit } from "../core/limits/limit.ts";
 import { THINKING_STYLES } from "../core/thinking/thoughts.ts";
 import { bridgeSetting } from "./bridge-setting.ts";
 import { captureSetting } from "./capture-setting.ts";
+import { limitList } from "./limit-text.ts";
 import { LIMIT_SETTINGS } from "./limits.ts";
 import { modelNames } from "./model-names.ts";
 import { priceList } from "./prices-setting.ts";
@@ -121,12 +121,10 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
   usage: {
     record: choice(
       ["on", "off"],
-      "Whether requests, runs and tool calls are recorded. off writes no rows; keys with limits of tokens, dollars, steps or minutes are then refused. An existing record stays.",
+      "Whether requests, runs and tool calls are recorded. off writes no rows; keys with limits of tokens or dollars are then refused. An existing record stays.",
     ),
-    ownLimits: list(
-      "What the gateway's own key may use: tokens or dollars per hour, day (UTC), billing period or in total, also per conversation; requests per minute; steps and minutes per conversation. See docs/usage.md.",
-      `limits ${LIMIT_EXPECTED}`,
-      { test: (text) => parseLimit(text) !== undefined },
+    ownLimits: limitList(
+      "What the gateway's own key may use: requests or tokens a minute; tokens or dollars a day, a month (UTC), in total or per conversation. See docs/usage.md.",
     ),
     onLimit: choice(
       ["end", "pause"],

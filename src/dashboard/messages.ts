@@ -100,10 +100,10 @@ export interface KeyRow {
 
 export interface LimitRow {
   readonly limit: string;
-  readonly unit: "tokens" | "dollars" | "requests" | "steps" | "time";
-  /** Dollars in millionths, time in milliseconds. */
+  readonly unit: "tokens" | "dollars" | "requests";
+  /** Dollars in millionths. */
   readonly amount: number;
-  /** Null for a limit of each conversation or each minute. */
+  /** Null for requests, and for a limit of each conversation. */
   readonly used: number | null;
   /** Null if it does not reset. */
   readonly resetsAtMs: number | null;

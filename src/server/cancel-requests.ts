@@ -10,15 +10,4 @@ export function cancelRevoked(active: Iterable<Exchange>, isRevoked: (principal:
   }
 }
 
-/** Cancels the requests that have reached a limit of time. */
-export function cancelOverdue(active: Iterable<Exchange>): void {
-  for (const exchange of active) {
-    try {
-      exchange.recording?.checkLimits();
-    } catch (error) {
-      exchange.cancel(ExcursorError.from(error));
-    }
-  }
-}
-
 const revoked = () => new ExcursorError("key_revoked", [], { hint: null, retryable: false });

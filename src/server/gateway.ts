@@ -7,7 +7,7 @@ import type { TracedRequest } from "../core/http/trace-context.ts";
 import type { Principal } from "../core/turn.ts";
 import { within } from "../core/within.ts";
 import { clientFamily } from "../usage/record/client-family.ts";
-import { cancelOverdue, cancelRevoked } from "./cancel-requests.ts";
+import { cancelRevoked } from "./cancel-requests.ts";
 import { discardBody } from "./discard-body.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
@@ -274,7 +274,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     streams: streams.taken,
   }));
   const watch = setInterval(() => {
-    cancelOverdue(active);
     if (!issued) return;
     const ids = issued.keys.ids();
     const isRevoked = ({ id }: Principal) => isIssued(id) && !ids.has(id);

@@ -109,7 +109,7 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     const { at, traced, redis } = await openSharedCluster(defer, ["a", "b"]);
     const key = await addKey(at(0).home, "alice", {
       account: undefined,
-      limits: { usage: ["1 steps/conversation"] },
+      limits: { usage: ["5000 tokens/day"] },
     });
     const messages: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say done' }];
     const ask = (node: OwnNode) =>
@@ -118,8 +118,12 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     messages[0] = { role: "user", content: '@sim call look {"at":"b"} ;; say done' };
     const answer = (await ask(at(0))).choices[0]?.message ?? expect.unreachable();
     messages.push(answer, ...answersTo(answer));
+    await clientOf(at(0), key.reveal()).chat.completions.create({
+      model: "gpt-5.5",
+      messages: [{ role: "user", content: "@sim usage 5000 1 ;; say hello" }],
+    });
     const settled = await keyCounter(redis, defer);
-    await expect.poll(() => settled("settled:*"), { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => settled("settled:*"), { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
     const before = traced("run_request");
     expect(await statusOf(ask(at(1)))).toBe(429);
     expect(traced("run_request")).toBe(before);
@@ -128,7 +132,7 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
   it("leave nothing in Redis that stays for ever, and nothing that opens anything (SEC-48)", async () => {
     const { at, redis, nodes } = await openSharedCluster(defer, ["a", "b"]);
     const count = await keyCounter(redis, defer);
-    const limits = { usage: ["100000 tokens/day", "50 steps/conversation", "1000 requests/minute"], streams: 9 };
+    const limits = { usage: ["100000 tokens/day", "90000 tokens/conversation", "1000 requests/minute"], streams: 9 };
     const key = await addKey(at(0).home, "alice", { account: undefined, limits });
     const say = `secret-words ${"secret-words ".repeat(200)}`;
     for (const node of nodes) {

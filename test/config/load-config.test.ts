@@ -44,6 +44,17 @@ describe("a value", () => {
   });
 
   it.each([
+    ["$5/day, $5/hour", "limit 2: dollars can be limited by day, month, total, conversation, such as"],
+    ["40 steps/conversation", "limit 1: only tokens, dollars and requests can be limited, such as"],
+    ["much", "limit 1: expected a limit such as"],
+  ])("that is a wrong limit is told with what can be written instead: %s", (given, fault) => {
+    const { message } = problemOf(() => load({}, { EXCURSOR_USAGE_OWN_LIMITS: given }));
+    expect(message).toContain(`EXCURSOR_USAGE_OWN_LIMITS: ${fault}`);
+    write({ usage: { ownLimits: "much" } });
+    expect(problemOf(() => load()).message).toContain("usage.ownLimits: expected a list of limits such as");
+  });
+
+  it.each([
     [true, { listens: true }],
     [false, { listens: false }],
     [{ compat: true }, { listens: true, compat: true }],

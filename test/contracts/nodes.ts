@@ -24,7 +24,6 @@ import { createHubAnswerStore } from "../../src/state/hub-answer-store.ts";
 import { createResponseStore } from "../../src/state/response-store.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { createThoughtStore } from "../../src/state/thought-store.ts";
-import { billingPeriodAt } from "../../src/usage/limits/billing-period.ts";
 import { HeldClock } from "../../src/usage/limits/held-clock.ts";
 import type { SharedSpending } from "../../src/usage/limits/shared-spending.ts";
 import { UsageLimits } from "../../src/usage/limits/usage-limits.ts";
@@ -76,10 +75,10 @@ const createLimits = (store: UsageStore, shared?: SharedSpending): UsageLimits =
   new UsageLimits({
     limitsOf: () => [parseLimit(DAY_LIMIT) ?? expect.unreachable()],
     spent: (...window) => store.spent(...window),
-    spentIn: (...window) => store.spentIn(...window),
+    spentInMinute: (...window) => store.spentInMinute(...window),
+    spentIn: (...asked) => store.spentIn(...asked),
     usual: () => undefined,
     costOf: () => 0,
-    periodOf: () => billingPeriodAt(Date.now()),
     clock: new HeldClock(),
     liftedAt: (id) => store.liftedAt(id),
     shared,

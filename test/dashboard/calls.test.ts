@@ -65,7 +65,7 @@ describe("keys", () => {
 
   it.each([
     [{ name: "a b" }, "name: expected 1 to 64 letters"],
-    [{ name: "a", limits: ["much"] }, "limits.0: expected such as 500000 tokens/day"],
+    [{ name: "a", limits: ["much"] }, "limits.0: expected a limit such as 60 requests/minute"],
     [{ name: "a", streams: 0 }, "streams: expected a number of at least 1"],
     [{ name: "a", streams: "x" }, "streams: expected a whole number"],
     [{ name: "a", account: "nobody" }, "account: expected an account that is signed in"],

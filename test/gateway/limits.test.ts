@@ -163,7 +163,7 @@ describe("a gateway process holds its keys to their limits", { timeout: 60_000 }
   });
 
   it("ending a tool loop that reaches one, if they are not to pause it, and its run with it", async () => {
-    const { openai, limits, simStats } = await setUp(["2 steps/conversation"]);
+    const { openai, say, limits, simStats } = await setUp(["5000 tokens/day"]);
     const messages: Messages = [
       { role: "user", content: '@sim call look {"at":"a"} ;; wait ;; call look {"at":"b"} ;; say done' },
     ];
@@ -174,14 +174,28 @@ describe("a gateway process holds its keys to their limits", { timeout: 60_000 }
     };
     await step();
     await step();
+    await say("@sim usage 5000 1 ;; say hello");
     expect(await failure(step())).toMatchObject({
       status: 429,
-      message: expect.stringMatching(/2 steps in a conversation, and has used 2 steps. It does not reset/),
+      message: expect.stringMatching(/5000 tokens in one day \(UTC\), and has used/),
     });
     await expect.poll(() => simStats().openRuns).toBe(0);
-    expect(await limits("list")).toMatchObject([{ limit: "2 steps/conversation", used: null, resetsAt: null }]);
     await limits("lift", "alice");
     await step();
     expect(messages.at(-1)).toMatchObject({ content: "done" });
+  });
+
+  it("by conversation: one that has reached it is refused, and another is not", async () => {
+    const { openai, say, limits } = await setUp(["1000 tokens/conversation"]);
+    const messages: Messages = [{ role: "user", content: "@sim usage 900 200 ;; say hello" }];
+    const ask = () => openai.chat.completions.create({ model: "gpt-5.5", messages });
+    messages.push((await ask()).choices[0]?.message ?? expect.fail("no answer"));
+    messages.push({ role: "user", content: "@sim say more" });
+    expect(await failure(ask())).toMatchObject({
+      status: 429,
+      message: expect.stringMatching(/1000 tokens in a conversation, and has used 1100 tokens. It does not reset/),
+    });
+    await say("@sim say other");
+    expect(await limits("list")).toMatchObject([{ limit: "1000 tokens/conversation", used: null, resetsAt: null }]);
   });
 });

@@ -140,14 +140,19 @@ describe("the file of keys", () => {
     expect((await response).status).toBe(200);
   });
 
-  it("may have limits in their older spelling", () => {
-    const limits = { requestsPerMinute: 60, streams: 2, tokensPerDay: 1000, usage: ["$5/hour"] };
+  it.each([
+    [
+      { usage: ["$5/day", "$5/hour"] },
+      {
+        code: "bad_key_limit",
+        message: expect.stringContaining("keys.0.limits.usage.1 is a wrong limit: dollars can"),
+      },
+    ],
+    [{ requestsPerMinute: 60, usage: [] }, { code: "keys_damaged" }],
+  ])("are all refused if a limit of one is unknown, which nobody would be held to: %j", (limits, error) => {
     const key = { name: "alice", id: "key_alice_1", digest: "0".repeat(64), limits, createdAt: "2026-11-15T12:00:00Z" };
     writeFileSync(keysPath(home), JSON.stringify({ version: 1, keys: [key] }), { mode: 0o600 });
-    expect(readKeys(keysPath(home))[0]?.limits).toEqual({
-      streams: 2,
-      usage: ["$5/hour", "60 requests/minute", "1000 tokens/day"],
-    });
+    expect(() => readKeys(keysPath(home))).toThrow(expect.objectContaining(error));
   });
 
   it("takes each name once, and knows whom to revoke", async () => {

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 /** Called by timers, however many tokens there are. */
-const BY_TIME = new Set(["flush", "checkLimits"]);
+const BY_TIME = new Set(["flush"]);
 
 /** Counts every call of a method of these classes. */
 function countCalls(classes: readonly { readonly prototype: object }[]): () => number {

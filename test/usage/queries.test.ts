@@ -180,26 +180,25 @@ describe("the use of a limit", () => {
   const store = {
     spent: (_: string, fromMs: number, untilMs: number) => ({
       requests: 1,
-      steps: 1,
       tokens: untilMs - fromMs,
       dollars: fromMs === 0 ? 99 : 5,
-      time: 0,
     }),
-    billingPeriod: () => ({ startMs: NOON - 7, endMs: NOON + 8, source: "cursor" as const }),
+    spentInMinute: (_: string, fromMs: number) => ({ requests: 1, tokens: fromMs - NOON, dollars: 0 }),
   };
-  const hour = NOON - (NOON % (60 * MINUTE));
+  const DAY = 24 * 60 * MINUTE;
+  const midnight = NOON - (NOON % DAY);
 
   it.each([
-    ["500 tokens/hour", { unit: "tokens", amount: 500, used: 60 * MINUTE, resetsAtMs: hour + 60 * MINUTE }],
-    ["500 tokens/period", { unit: "tokens", amount: 500, used: 15, resetsAtMs: NOON + 8 }],
+    ["500 tokens/minute", { unit: "tokens", amount: 500, used: MINUTE, resetsAtMs: NOON + 2 * MINUTE }],
+    ["500 tokens/day", { unit: "tokens", amount: 500, used: DAY, resetsAtMs: midnight + DAY }],
     ["$5/total", { unit: "dollars", amount: 5_000_000, used: 99, resetsAtMs: undefined }],
     ["$1/conversation", { unit: "dollars", amount: 1_000_000, used: undefined, resetsAtMs: undefined }],
     ["60 requests/minute", { unit: "requests", amount: 60, used: undefined, resetsAtMs: undefined }],
   ])("%s is counted in its own window", (limit, use) => {
-    expect(limitUse(limit, { id: "k" }, store, NOON + 1)).toEqual({ limit, ...use });
+    expect(limitUse(limit, "k", store, NOON + MINUTE + 1)).toEqual({ limit, ...use });
   });
 
   it("is unknown for a text that is no limit", () => {
-    expect(limitUse("much", { id: "k" }, store, NOON)).toBeUndefined();
+    expect(limitUse("much", "k", store, NOON)).toBeUndefined();
   });
 });

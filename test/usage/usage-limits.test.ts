@@ -1,52 +1,47 @@
 import { describe, expect, it } from "vitest";
-import { type Limit, parseLimit } from "../../src/core/limits/limit.ts";
-import type { LimitReached } from "../../src/core/limits/limit-reached.ts";
-import { billingPeriodAt } from "../../src/usage/limits/billing-period.ts";
+import { type Limit, limitFault, parseLimit } from "../../src/core/limits/limit.ts";
+import { LimitReached } from "../../src/core/limits/limit-reached.ts";
 import { HeldClock } from "../../src/usage/limits/held-clock.ts";
 import { type Demand, type Reservation, UsageLimits } from "../../src/usage/limits/usage-limits.ts";
 import type { Spending } from "../../src/usage/store/spending.ts";
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const NOON = Date.UTC(2026, 10, 16, 12);
 
 /** Limits over a record that is a list. One token costs one millionth of a dollar. */
 function setUp(...texts: readonly string[]) {
   const limits = texts.map((text) => parseLimit(text) ?? expect.fail(text));
-  const rows: { readonly at: number; readonly tokens: number; readonly conversation: string; readonly time: number }[] =
-    [];
-  const clock = { now: NOON, ticks: 0, isPaused: false };
+  const rows: { readonly at: number; readonly tokens: number; readonly conversation: string }[] = [];
+  const clock = { now: NOON, isPaused: false };
   const held = new HeldClock(() => clock.now);
   const sumOf = (isIn: (row: (typeof rows)[number]) => boolean): Spending => {
     const found = rows.filter(isIn);
     const tokens = found.reduce((sum, row) => sum + row.tokens, 0);
-    const time = found.reduce((sum, row) => sum + row.time, 0);
-    return { requests: found.length, steps: found.length, tokens, dollars: tokens, time };
+    return { requests: found.length, tokens, dollars: tokens };
   };
   const usage = new UsageLimits({
     limitsOf: (id) => (id === "key" ? limits : []),
     pausedName: () => (clock.isPaused ? "alice" : undefined),
     spent: (_, from, until) => sumOf(({ at }) => at >= from && at < until),
-    spentIn: (conversation, _, from, until) =>
-      sumOf((row) => row.conversation === conversation && row.at >= from && row.at < until),
+    spentInMinute: (_, from) => sumOf(({ at }) => at >= from && at < from + MINUTE),
+    spentIn: (conversation) => sumOf((row) => row.conversation === conversation),
     usual: () => {
-      const { tokens, steps } = sumOf(() => true);
-      return steps === 0 ? undefined : { tokens: tokens / steps, dollars: tokens / steps };
+      const { tokens, requests } = sumOf(() => true);
+      return requests === 0 ? undefined : { tokens: tokens / requests, dollars: tokens / requests };
     },
     costOf: (input, output, model) => (model === "unpriced" ? undefined : input + output),
-    periodOf: () => billingPeriodAt(clock.now),
     clock: held,
-    ticks: () => clock.ticks,
   });
   const demand: Demand = { model: "m", driver: "d", conversation: "c", inputTokens: 100 };
   // A process that is alone knows at once.
   const reserve = (over: Partial<Demand> = {}) =>
     usage.reserve("key", () => ({ ...demand, ...over })) as Reservation | undefined;
-  const store = (tokens: number, conversation = "c", time = 0) =>
-    rows.push({ at: held.timeOf(clock.now), tokens, conversation, time });
+  const store = (tokens: number, conversation = "c") => rows.push({ at: held.timeOf(clock.now), tokens, conversation });
   return { usage, reserve, store, clock };
 }
 
-const amounts = (tokens: number) => ({ tokens, dollars: tokens, steps: 1, time: 0 });
+const amounts = (tokens: number) => ({ tokens, dollars: tokens });
 
 const errorOf = (work: () => unknown) => {
   try {
@@ -62,29 +57,47 @@ const admitted = (count: number, reserve: () => unknown): number =>
   Array.from({ length: count }, () => errorOf(reserve)).filter((error) => error === undefined).length;
 
 describe("limits", () => {
-  const limit = (amount: number, unit: Limit["unit"], window: Limit["window"], isPerConversation = false) => ({
-    amount,
-    unit,
-    window,
-    isPerConversation,
-  });
+  const limit = (amount: number, unit: Limit["unit"], window: Limit["window"]) => ({ amount, unit, window });
 
   it.each([
-    ["500000 tokens/day", limit(500_000, "tokens", "day")],
-    ["$2.50/hour", limit(2_500_000, "dollars", "hour")],
-    ["$20/period", limit(20_000_000, "dollars", "period")],
-    ["10tokens/conversation", limit(10, "tokens", "total", true)],
-    ["$1/conversation/day", limit(1_000_000, "dollars", "day", true)],
     ["60 requests/minute", limit(60, "requests", "minute")],
-    ["40 steps/conversation", limit(40, "steps", "total", true)],
-    ["30 minutes/conversation", limit(1_800_000, "time", "total", true)],
-    ["$0/day", undefined],
-    ["0 steps/conversation", undefined],
-    ["40 steps/day", undefined],
-    ["5/day", undefined],
-    ["$5/week", undefined],
+    ["15000 tokens/minute", limit(15_000, "tokens", "minute")],
+    ["500000 tokens/day", limit(500_000, "tokens", "day")],
+    ["$2.50/day", limit(2_500_000, "dollars", "day")],
+    ["2.50 dollars/day", limit(2_500_000, "dollars", "day")],
+    ["$20/month", limit(20_000_000, "dollars", "month")],
+    [" 1 tokens/total ", limit(1, "tokens", "total")],
+    ["10tokens/conversation", limit(10, "tokens", "conversation")],
+    ["$0.000001/conversation", limit(1, "dollars", "conversation")],
   ])("read %s", (text, read) => {
-    expect(parseLimit(text)).toEqual(read);
+    expect([parseLimit(text), limitFault(text)]).toEqual([read, undefined]);
+  });
+
+  const BY_TOKENS = "tokens can be limited by minute, day, month, total, conversation, such as";
+  const BY_DOLLARS = "dollars can be limited by day, month, total, conversation, such as";
+  const UNITS = "only tokens, dollars and requests can be limited, such as";
+
+  it.each([
+    ["90000 tokens/hour", BY_TOKENS],
+    ["9000 tokens/conversation/hour", BY_TOKENS],
+    ["$5/hour", BY_DOLLARS],
+    ["$5/minute", BY_DOLLARS],
+    ["$20/period", BY_DOLLARS],
+    ["$1/conversation/day", BY_DOLLARS],
+    ["60 requests/day", "requests can be limited by minute, such as"],
+    ["40 steps/conversation", UNITS],
+    ["30 minutes/conversation", UNITS],
+    ["5/day", "expected a limit such as"],
+    ["much", "expected a limit such as"],
+    ["", "expected a limit such as"],
+    ["$0/day", "a limit must be more than 0"],
+    ["0 tokens/day", "a limit must be more than 0"],
+    ["1.5 tokens/day", "expected a whole number of tokens"],
+    ["-1 tokens/day", "expected a limit such as"],
+    ["9007199254740993 tokens/day", "expected a limit such as"],
+    ["999999999999999 dollars/day", "expected a whole number of dollars"],
+  ])("refuse %j with what can be written instead", (text, fault) => {
+    expect([parseLimit(text), limitFault(text)]).toEqual([undefined, expect.stringContaining(fault)]);
   });
 
   it("are never passed by more than one reservation, however many ask at once", () => {
@@ -144,29 +157,62 @@ describe("limits", () => {
   });
 
   it("refuse with the limit, what was used and when it resets", () => {
-    const { reserve, store, clock } = setUp("1000 tokens/hour");
-    clock.now = NOON + 10 * 60_000;
+    const { reserve, store, clock } = setUp("1000 tokens/day");
     store(1200);
     expect(errorOf(reserve)).toMatchObject({
       kind: "quota-exhausted",
       message:
-        "This key may use 1000 tokens in one hour (UTC), and has used 1200 tokens. It resets at 2026-11-16T13:00:00.000Z.",
-      retryAfterMs: 50 * 60_000,
+        "This key may use 1000 tokens in one day (UTC), and has used 1200 tokens. It resets at 2026-11-17T00:00:00.000Z.",
+      retryAfterMs: 12 * HOUR,
       retryable: false,
       keepsRun: false,
     });
-    clock.now = NOON + HOUR;
+    clock.now = NOON + 12 * HOUR - 1;
+    expect(errorOf(reserve)?.kind).toBe("quota-exhausted");
+    clock.now++;
     expect(reserve()).toBeDefined();
   });
 
-  it("of a billing period reset with it", () => {
-    const { reserve, store, clock } = setUp("1000 tokens/period");
+  it.each([
+    [Date.UTC(2026, 10, 1), "2026-12-01T00:00:00.000Z"],
+    [Date.UTC(2026, 11, 31, 23, 59, 59, 999), "2027-01-01T00:00:00.000Z"],
+    [Date.UTC(2028, 1, 29, 12), "2028-03-01T00:00:00.000Z"],
+  ])("of a month are those of the calendar in UTC: %d ends at %s", (now, end) => {
+    const { reserve, store, clock } = setUp("1000 tokens/month");
+    clock.now = now;
     store(1000);
-    expect(errorOf(reserve)?.message).toContain(
-      "one billing period, and has used 1000 tokens. It resets at 2026-12-01",
-    );
-    clock.now = Date.UTC(2026, 11, 1);
+    expect(errorOf(reserve)?.message).toContain(`in one month (UTC), and has used 1000 tokens. It resets at ${end}.`);
+    clock.now = Date.parse(end);
     expect(reserve()).toBeDefined();
+  });
+
+  it("of a minute refuse requests until it is over, and keep the run of a follow-up", () => {
+    const { reserve, store, clock } = setUp("1000 tokens/minute", "5000 tokens/day");
+    clock.now = NOON + 50_000;
+    clock.isPaused = true;
+    const first = reserve();
+    store(1000);
+    first?.release(amounts(1000));
+    const refused = errorOf(reserve);
+    expect(refused).toMatchObject({
+      kind: "rate-limited",
+      code: "tokens_per_minute",
+      message: "This key may use 1000 tokens in one minute, and has used 1000 tokens. Wait until the minute is over.",
+      retryAfterMs: 10_000,
+    });
+    expect(refused).not.toBeInstanceOf(LimitReached);
+    clock.now = NOON + MINUTE;
+    expect(reserve()).toBeDefined();
+  });
+
+  it("of a minute end no answer, count it for the minute in which it began, and hold many requests at once", () => {
+    const { reserve, clock } = setUp("1000 tokens/minute");
+    const long = reserve();
+    expect(() => long?.grow(100, 5000)).not.toThrow();
+    expect(errorOf(reserve)).toMatchObject({ code: "tokens_per_minute" });
+    clock.now += MINUTE;
+    expect(() => long?.grow(100, 6000)).not.toThrow();
+    expect(admitted(50, reserve)).toBe(10);
   });
 
   it("say how a key that pauses goes on", () => {
@@ -197,34 +243,14 @@ describe("limits", () => {
   });
 
   it("hold for each conversation by itself", () => {
-    const { reserve, store, clock } = setUp("300 tokens/conversation", "200 tokens/conversation/hour");
-    store(200, "long");
-    expect(errorOf(() => reserve({ conversation: "long" }))?.message).toContain(
-      "200 tokens in a conversation in one hour",
-    );
+    const { reserve, store, clock } = setUp("300 tokens/conversation");
+    store(300, "long");
+    clock.now += 1000 * HOUR;
+    expect(errorOf(() => reserve({ conversation: "long" }))).toMatchObject({
+      message: expect.stringContaining("300 tokens in a conversation, and has used 300 tokens. It does not reset."),
+      hint: expect.stringContaining("Begin another conversation"),
+    });
     expect(reserve({ conversation: "new" })).toBeDefined();
-    clock.now += HOUR;
-    expect(reserve({ conversation: "long" })).toBeDefined();
-    store(100, "long");
-    expect(errorOf(() => reserve({ conversation: "long" }))?.message).toContain(
-      "300 tokens in a conversation, and has used 300",
-    );
-  });
-
-  it("of steps and of time hold for a conversation, also while its answer runs", () => {
-    const { reserve, store, clock } = setUp("3 steps/conversation", "10 minutes/conversation");
-    store(1, "c", 4 * 60_000);
-    const second = reserve();
-    clock.ticks += 5 * 60_000;
-    expect(() => second?.grow(1, 1)).not.toThrow();
-    clock.ticks += 60_000;
-    expect(errorOf(() => second?.grow(1, 2))?.message).toContain(
-      "10 minutes in a conversation, and has used 10 minutes",
-    );
-    store(1, "other");
-    store(1, "other");
-    expect(reserve({ conversation: "other" })).toBeDefined();
-    expect(errorOf(() => reserve({ conversation: "other" }))?.message).toContain("3 steps in a conversation");
   });
 
   it("in dollars refuse a model without a price", () => {

@@ -9,7 +9,8 @@ import { UsageStore } from "../../src/usage/store/usage-store.ts";
 import { aCall, aCharge, aRecord, aRun } from "./support.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 let home: string;
@@ -132,20 +133,33 @@ describe("the store of the usage record", () => {
     expect(both()).toEqual([1, 3]);
   });
 
-  it("gives what a principal has used in a conversation, with the time of its tools, since its limits were lifted", async () => {
+  it("gives what a principal has used in a minute", async () => {
+    const { store, connection } = await open();
+    const minute = Math.floor(NOON / MINUTE) * MINUTE;
+    for (const at of [-1, 0, MINUTE - 1, MINUTE]) store.request(aRecord({ startedAt: minute + at }));
+    store.request(aRecord({ startedAt: minute, principalId: "key_a" }));
+    const tokens = () => store.spentInMinute("owner", minute).tokens;
+    expect(tokens()).toBe(240);
+    store.flush();
+    expect(tokens()).toBe(240);
+    store.request(aRecord({ startedAt: minute }));
+    expect(tokens()).toBe(360);
+    liftLimits(connection, "owner", minute + 1);
+    expect(tokens()).toBe(120);
+  });
+
+  it("gives what a principal has used in a conversation, since its limits were lifted", async () => {
     const { store, connection } = await open();
     const cost = { micros: 7, isEstimate: false, source: "settings" };
-    const phases = { gate: 1, park: 2000.5 };
-    store.request(aRecord({ startedAt: NOON - HOUR, durationMs: 1000, phases: { gate: 3 }, cost }));
-    store.request(aRecord({ durationMs: 1000, phases, cost }));
-    store.request(aRecord({ durationMs: 1000, phases, status: 429, usage: undefined }));
+    store.request(aRecord({ startedAt: NOON - HOUR, cost }));
+    store.request(aRecord({ cost }));
+    store.request(aRecord({ status: 429, usage: undefined }));
     store.request(aRecord({ principalId: "key_a" }));
-    const spent = (from = 0) => store.spentIn("abcdefghijklmnop", "owner", from, NOON + DAY);
-    const both = { requests: 3, steps: 2, tokens: 240, dollars: 14, time: 4000.5 };
+    const spent = () => store.spentIn("abcdefghijklmnop", "owner");
+    const both = { requests: 3, tokens: 240, dollars: 14 };
     expect(spent()).toEqual(both);
     store.flush();
     expect(spent()).toEqual(both);
-    expect(spent(NOON)).toMatchObject({ steps: 1, time: 3000.5 });
     // It is not written when the limits are lifted, and still does not count.
     store.request(aRecord({ startedAt: NOON - 2 }));
     liftLimits(connection, "owner", NOON - 1);

@@ -8,7 +8,7 @@ import type { UsageStore } from "../../usage/store/usage-store.ts";
 export interface ChargeFollowerOptions {
   readonly access: AccessTokens;
   readonly call: AccountCall;
-  readonly store: Pick<UsageStore, "setBillingPeriod" | "setCharges" | "latestCharge" | "settleRuns">;
+  readonly store: Pick<UsageStore, "setCharges" | "latestCharge" | "settleRuns">;
   readonly costOf: Settlement["costOf"];
   readonly log: Pick<Log, "debug" | "warn">;
   /** Milliseconds since the epoch. */
@@ -81,7 +81,6 @@ export class ChargeFollower {
       const { account: name, token } = await access.get(account);
       const call = { ...this.#options.call, signal: this.#abort.signal };
       const period = await loadPeriodUsage(token, call);
-      store.setBillingPeriod(account, period);
       const askedAt = this.#asked.get(name);
       if (askedAt !== undefined && performance.now() - askedAt < EVERY_MS) return;
       this.#asked.set(name, performance.now());

@@ -15,8 +15,6 @@ export interface LimitParts {
   readonly config: Config;
   readonly keyName: (principalId: string) => string | undefined;
   readonly keyLimits?: ((principalId: string) => KeyLimits | undefined) | undefined;
-  /** Returns the account of a key; undefined is the gateway's. */
-  readonly keyAccount?: ((principalId: string) => string | undefined) | undefined;
   readonly store: UsageStore;
   readonly prices: Prices;
   readonly clock: HeldClock;
@@ -29,7 +27,7 @@ export function createLimits(parts: LimitParts): {
   readonly limits: UsageLimits;
   readonly requestsPerMinuteOf: (principalId: string) => number | undefined;
 } {
-  const { config, keyName, keyLimits, keyAccount, store, prices, clock, shared } = parts;
+  const { config, keyName, keyLimits, store, prices, clock, shared } = parts;
   const own: KeyLimits = { usage: [...config.usage.ownLimits], onLimit: config.usage.onLimit };
   const given = (id: string) => (id === OWNER.id ? own : keyLimits?.(id));
   const parsed = new WeakMap<KeyLimits, readonly Limit[]>();
@@ -43,7 +41,7 @@ export function createLimits(parts: LimitParts): {
   const isRecorded = config.usage.record === "on";
   if (!isRecorded && limitsOf(OWNER.id).some(needsRecord)) {
     throw new ExcursorError("limit_without_record", [], {
-      hint: "Set usage.record to on, or remove the limits of tokens, dollars, steps and minutes.",
+      hint: "Set usage.record to on, or remove the limits of tokens and dollars.",
     });
   }
   checkDollarLimits({ config, limits: config.usage.ownLimits, isOwners: true, prices });
@@ -51,11 +49,11 @@ export function createLimits(parts: LimitParts): {
     limitsOf: isRecorded ? limitsOf : (id) => limitsOf(id).map(refuseWithoutRecord),
     pausedName: (id) => (given(id)?.onLimit === "pause" ? (keyName(id) ?? id) : undefined),
     spent: (...window) => store.spent(...window),
-    spentIn: (...window) => store.spentIn(...window),
+    spentInMinute: (...window) => store.spentInMinute(...window),
+    spentIn: (...asked) => store.spentIn(...asked),
     usual: (id) => store.usual(id),
     costOf: (inputTokens, outputTokens, model, driver) =>
       prices.costOf({ ...NO_USAGE, inputTokens, outputTokens }, model, driver)?.micros,
-    periodOf: (id) => store.billingPeriod(keyAccount?.(id)),
     clock,
     shared,
     liftedAt: (id) => store.liftedAt(id),

@@ -3,24 +3,15 @@ import { loadConfig } from "../../app/load-config.ts";
 import { checkDollarLimits } from "../../app/usage/check-dollar-limits.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { LIMIT_EXPECTED, parseLimit } from "../../core/limits/limit.ts";
+import { limitFault } from "../../core/limits/limit.ts";
 import { unknownAccount } from "../../credentials/sources/store.ts";
 import { OWNER } from "../../server/gate/keys/caller-keys.ts";
-import {
-  addKey,
-  type GatewayKey,
-  keysPath,
-  readKeys,
-  revokeKey,
-  spellLimits,
-} from "../../server/gate/keys/gateway-keys.ts";
+import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/keys/gateway-keys.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
 interface AddFlags {
   readonly account?: string | undefined;
-  readonly requestsPerMinute?: number | undefined;
   readonly streams?: number | undefined;
-  readonly tokensPerDay?: number | undefined;
   readonly limit?: readonly string[] | undefined;
   readonly onLimit: "end" | "pause";
 }
@@ -35,24 +26,18 @@ export async function runAddKey(name: string, { account, limit = [], ...flags }:
   if (Object.values(flags).includes(0)) {
     throw new ExcursorError("invalid-request", "A limit must be at least 1.");
   }
-  const wrong = limit.find((text) => parseLimit(text) === undefined);
-  if (wrong !== undefined) {
-    throw new ExcursorError(
-      "invalid-request",
-      `--limit ${JSON.stringify(wrong)}: expected a limit ${LIMIT_EXPECTED}.`,
-      {
-        hint: null,
-      },
-    );
+  for (const text of limit) {
+    const fault = limitFault(text);
+    if (fault === undefined) continue;
+    throw new ExcursorError("invalid-request", `--limit ${JSON.stringify(text)}: ${fault}.`, { hint: null });
   }
   const loaded = loadConfig({ flags: {}, environment: process.env });
   if (account !== undefined) checkAccount(loaded, account);
   const { streams, onLimit } = flags;
-  const usage = [...limit, ...spellLimits(flags)];
-  checkDollarLimits({ config: loaded.values, limits: usage, isOwners: false });
+  checkDollarLimits({ config: loaded.values, limits: limit, isOwners: false });
   const key = await addKey(loaded.home, name, {
     account,
-    limits: { usage, ...(streams !== undefined && { streams }), ...(onLimit === "pause" && { onLimit }) },
+    limits: { usage: [...limit], ...(streams !== undefined && { streams }), ...(onLimit === "pause" && { onLimit }) },
   });
   process.stderr.write(`The key is not shown again. To revoke it: excursor keys revoke ${name}\n`);
   process.stdout.write(`${key.reveal()}\n`);

@@ -16,7 +16,6 @@ import { formatTable } from "../terminal/format-table.ts";
 interface LimitedKey {
   readonly name: string;
   readonly id: string;
-  readonly account: string | undefined;
   readonly limits: readonly string[];
   readonly onLimit: "end" | "pause";
 }
@@ -25,7 +24,7 @@ interface LimitedKey {
 interface LimitLine {
   readonly key: string;
   readonly limit: string;
-  /** For people. Null if the limit holds for each conversation, or each minute, by itself. */
+  /** For people. Null for requests, and if the limit holds for each conversation by itself. */
   readonly used: string | null;
   /** Null if it does not reset. */
   readonly resetsAt: string | null;
@@ -80,11 +79,10 @@ export async function runLiftLimits(name: string, isJson: boolean): Promise<void
 function readLimitedKeys(): { readonly home: string; readonly keys: readonly LimitedKey[] } {
   const { home, values } = loadConfig({ flags: {}, environment: process.env });
   const { ownLimits, onLimit } = values.usage;
-  const own: LimitedKey = { name: OWNER.id, id: OWNER.id, account: undefined, limits: ownLimits, onLimit };
-  const issued = readKeys(keysPath(home)).map(({ name, id, account, limits }) => ({
+  const own: LimitedKey = { name: OWNER.id, id: OWNER.id, limits: ownLimits, onLimit };
+  const issued = readKeys(keysPath(home)).map(({ name, id, limits }) => ({
     name,
     id,
-    account,
     limits: limits.usage,
     onLimit: limits.onLimit ?? ("end" as const),
   }));
@@ -94,7 +92,7 @@ function readLimitedKeys(): { readonly home: string; readonly keys: readonly Lim
 function linesOf(key: LimitedKey, store: UsageStore): readonly LimitLine[] {
   const { name, limits, onLimit } = key;
   return limits.flatMap((text) => {
-    const found = limitUse(text, key, store, Date.now());
+    const found = limitUse(text, key.id, store, Date.now());
     if (!found) return [];
     const { limit, unit, amount, used, resetsAtMs } = found;
     return {

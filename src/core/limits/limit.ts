@@ -1,58 +1,64 @@
-/** A limit of what a key may use. Hours and days are those of UTC. */
+/** A limit of what a key may use. */
 export interface Limit {
-  /** Tokens, millionths of a dollar, requests, steps, or milliseconds. */
+  /** Tokens, millionths of a dollar, or requests. */
   readonly amount: number;
-  /** A step is one request of a conversation that is answered. `time` is that of answers and of the tools between them. */
-  readonly unit: "tokens" | "dollars" | "requests" | "steps" | "time";
-  /** `period` is the billing period of the account. */
-  readonly window: "minute" | "hour" | "day" | "period" | "total";
-  /** True if it holds for each conversation by itself. */
-  readonly isPerConversation: boolean;
+  readonly unit: "tokens" | "dollars" | "requests";
+  /** Minutes, days and months are those of UTC. `conversation` holds for each conversation by itself. */
+  readonly window: "minute" | "day" | "month" | "total" | "conversation";
 }
+
+const WINDOWS: Readonly<Record<Limit["unit"], readonly Limit["window"][]>> = {
+  tokens: ["minute", "day", "month", "total", "conversation"],
+  dollars: ["day", "month", "total", "conversation"],
+  requests: ["minute"],
+};
 
 export const LIMIT_EXPECTED =
-  "such as 500000 tokens/day, $5/hour, $20/period, $50/total, $1/conversation, 9000 tokens/conversation/hour, 60 requests/minute, 40 steps/conversation or 30 minutes/conversation";
+  "such as 60 requests/minute, 15000 tokens/minute, 500000 tokens/day, $20/month, $50/total or $1/conversation";
 
 const FORM =
-  /^(?:(?:\$(?<dollars>\d{1,9}(?:\.\d{1,6})?)|(?<tokens>\d{1,15}) ?tokens)\/(?<use>(?:conversation\/)?(?:hour|day|period)|conversation|total)|(?<requests>\d{1,9}) ?requests\/minute|(?<steps>\d{1,9}) ?steps\/conversation|(?<minutes>\d{1,6}) ?minutes\/conversation)$/;
+  /^(?:\$(?<dollars>\d{1,9}(?:\.\d{1,6})?)|(?<count>\d{1,15}(?:\.\d{1,6})?) ?(?<word>[a-z]{1,20}))\/(?<window>[a-z/]{1,40})$/;
 
-const MINUTE_MS = 60_000;
-
-/** Reads a limit such as `500000 tokens/day` or `$5/hour`; undefined if it is none. */
+/** Reads a limit such as `500000 tokens/day` or `$20/month`; undefined if it is none. */
 export function parseLimit(text: string): Limit | undefined {
-  const { dollars, tokens, use = "conversation", requests, steps, minutes } = FORM.exec(text.trim())?.groups ?? {};
-  const amounts = {
-    tokens: Number(tokens),
-    dollars: Math.round(Number(dollars) * 1e6),
-    requests: Number(requests),
-    steps: Number(steps),
-    time: Number(minutes) * MINUTE_MS,
-  } as const;
-  const [unit, amount] = (Object.entries(amounts) as [Limit["unit"], number][]).find(([, value]) => value > 0) ?? [];
-  if (unit === undefined || amount === undefined) return undefined;
-  if (unit === "requests") return { amount, unit, window: "minute", isPerConversation: false };
-  const [scope, window = "total"] = use.split("/");
-  const isPerConversation = scope === "conversation";
-  return { amount, unit, window: (isPerConversation ? window : scope) as Limit["window"], isPerConversation };
+  const limit = readLimit(text);
+  return typeof limit === "string" ? undefined : limit;
 }
+
+/** Returns what is wrong with a limit, and what to write instead; undefined if it is right. */
+export function limitFault(text: string): string | undefined {
+  const limit = readLimit(text);
+  return typeof limit === "string" ? limit : undefined;
+}
+
+function readLimit(text: string): Limit | string {
+  const { dollars, count, word, window } = FORM.exec(text.trim())?.groups ?? {};
+  if (window === undefined) return `expected a limit ${LIMIT_EXPECTED}`;
+  const unit = UNITS.find((one) => one === (word ?? "dollars"));
+  if (!unit) return `only tokens, dollars and requests can be limited, ${LIMIT_EXPECTED}`;
+  const known = WINDOWS[unit].find((one) => one === window);
+  if (!known) return `${unit} can be limited by ${WINDOWS[unit].join(", ")}, ${LIMIT_EXPECTED}`;
+  const given = Number(dollars ?? count);
+  const amount = unit === "dollars" ? Math.round(given * 1e6) : given;
+  if (amount === 0) return "a limit must be more than 0";
+  if (!Number.isSafeInteger(amount)) return `expected a whole number of ${unit}`;
+  return { amount, unit, window: known };
+}
+
+const UNITS = ["tokens", "dollars", "requests"] as const;
 
 /** Returns an amount for people. */
-export function formatAmount(unit: Limit["unit"], amount: number): string {
-  if (unit === "dollars") return `$${(amount / 1e6).toFixed(amount < 1e6 ? 4 : 2)}`;
-  if (unit === "time") return `${Math.round(amount / 6000) / 10} minutes`;
-  return `${amount} ${unit}`;
-}
+export const formatAmount = (unit: Limit["unit"], amount: number): string =>
+  unit === "dollars" ? `$${(amount / 1e6).toFixed(amount < 1e6 ? 4 : 2)}` : `${amount} ${unit}`;
 
-const WINDOWS = {
+const WORDS: Readonly<Record<Limit["window"], string>> = {
   minute: "in one minute",
-  hour: "in one hour (UTC)",
   day: "in one day (UTC)",
-  period: "in one billing period",
+  month: "in one month (UTC)",
   total: "in total",
-} as const;
+  conversation: "in a conversation",
+};
 
 /** Returns a limit for people, such as `500000 tokens in one day (UTC)`. */
-export function describeLimit({ amount, unit, window, isPerConversation }: Limit): string {
-  const time = isPerConversation && window === "total" ? "" : ` ${WINDOWS[window]}`;
-  return `${formatAmount(unit, amount)}${isPerConversation ? " in a conversation" : ""}${time}`;
-}
+export const describeLimit = ({ amount, unit, window }: Limit): string =>
+  `${formatAmount(unit, amount)} ${WORDS[window]}`;

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { LimitTextSchema } from "../../config/limit-text.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { LIMIT_EXPECTED, parseLimit } from "../../core/limits/limit.ts";
 import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/keys/gateway-keys.ts";
 import { limitUse } from "../../usage/queries/limit-use.ts";
@@ -18,7 +18,7 @@ export interface KeySources {
   readonly accounts: () => readonly string[];
   /** Throws if a key cannot be held to these limits. */
   readonly checkLimits: (limits: readonly string[]) => void;
-  readonly record: Pick<UsageStore, "spent" | "billingPeriod" | "liftLimits">;
+  readonly record: Pick<UsageStore, "spent" | "spentInMinute" | "liftLimits">;
   readonly now?: () => number;
 }
 
@@ -39,10 +39,7 @@ export function keyCalls(sources: KeySources): readonly Call[] {
       .optional(),
     onLimit: z.enum(["end", "pause"]).optional(),
     streams: positive,
-    limits: z
-      .array(z.string().refine((text) => parseLimit(text) !== undefined, `expected ${LIMIT_EXPECTED}`))
-      .max(16)
-      .default([]),
+    limits: z.array(LimitTextSchema).max(16).default([]),
   });
 
   const rowOf = (id: string, key: Partial<GatewayKey>, limits: readonly string[]): KeyRow => {
@@ -55,7 +52,7 @@ export function keyCalls(sources: KeySources): readonly Call[] {
       streams: key.limits?.streams ?? null,
       today: { requests, tokens, costMicros: dollars },
       limits: limits.flatMap((text) => {
-        const use = limitUse(text, { id, account: key.account }, record, now());
+        const use = limitUse(text, id, record, now());
         return use ? [{ ...use, used: use.used ?? null, resetsAtMs: use.resetsAtMs ?? null }] : [];
       }),
     };

@@ -15,8 +15,6 @@ export interface SharedHoldParts {
 /** More is asked for when this part of what is reserved is used, so that the answer need not wait. */
 const EARLY = 3 / 4;
 
-const MIN_TIME_MS = 60_000;
-
 /** What the cluster has set aside for one request. It is asked again each time the request has used twice as much. */
 export class SharedHold {
   readonly #parts: SharedHoldParts;
@@ -43,10 +41,10 @@ export class SharedHold {
   async #ask(): Promise<void> {
     this.#isAsking = true;
     const { shared, request, used, reserved, refuse } = this.#parts;
-    const more = { tokens: 0, dollars: 0, steps: 0, time: 0 };
+    const more = { tokens: 0, dollars: 0 };
     for (const unit of this.#units()) {
       if (used[unit] <= reserved[unit] * EARLY) continue;
-      more[unit] = Math.max(used[unit] * 2 - reserved[unit], unit === "time" ? MIN_TIME_MS : 1);
+      more[unit] = Math.max(used[unit] * 2 - reserved[unit], 1);
     }
     const verdict = await shared.extend(request, more);
     if (!verdict) this.#isAlone = true;
@@ -57,8 +55,7 @@ export class SharedHold {
     this.#isAsking = this.#refusal !== undefined;
   }
 
-  /** A request is one step from its start to its end. */
   #units(): readonly (keyof Amounts)[] {
-    return this.#parts.request.claims.map(({ unit }) => unit).filter((unit) => unit !== "steps");
+    return this.#parts.request.claims.map(({ unit }) => unit);
   }
 }

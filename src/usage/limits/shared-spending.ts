@@ -9,7 +9,6 @@ export interface Claim {
   readonly window: Limit["window"];
   /** When the window began, in milliseconds since the epoch. */
   readonly fromMs: number;
-  readonly isPerConversation: boolean;
   readonly amount: number;
   /** Returns what the record of this node says was spent, for the case that the cluster does not know. */
   readonly seed: (conversation: string) => number;

@@ -6,7 +6,7 @@ export interface Unsettled {
   readonly principalId: string;
   readonly conversation: string;
   readonly liftedAt: number;
-  readonly claims: readonly Pick<Claim, "unit" | "window" | "fromMs" | "isPerConversation">[];
+  readonly claims: readonly Pick<Claim, "unit" | "window" | "fromMs">[];
   readonly spent: Amounts;
 }
 

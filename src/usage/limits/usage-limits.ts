@@ -7,7 +7,7 @@ import { LimitReached } from "../../core/limits/limit-reached.ts";
 import type { Usual } from "../store/request-rows.ts";
 import type { Spending } from "../store/spending.ts";
 import type { HeldClock } from "./held-clock.ts";
-import { NEVER, type Period, type Window, windowAt } from "./limit-window.ts";
+import { NEVER, type Window, windowAt } from "./limit-window.ts";
 import { SharedHold } from "./shared-hold.ts";
 import type { Amounts, SharedSpending, SpendRequest, SpendVerdict } from "./shared-spending.ts";
 
@@ -24,17 +24,14 @@ export interface UsageLimitsOptions {
   /** Returns the name of a key whose parked runs are kept when it reaches a limit; undefined for other keys. */
   readonly pausedName?: ((principalId: string) => string | undefined) | undefined;
   readonly spent: (principalId: string, fromMs: number, untilMs: number) => Spending;
-  readonly spentIn: (conversation: string, principalId: string, fromMs: number, untilMs: number) => Spending;
+  readonly spentInMinute: (principalId: string, fromMs: number) => Spending;
+  readonly spentIn: (conversation: string, principalId: string) => Spending;
   /** Returns what a request of a principal has used on average before the start; undefined if that is not known. */
   readonly usual: (principalId: string) => Usual | undefined;
   /** Returns millionths of a dollar for so many tokens; undefined if the model has no price. */
   readonly costOf: (inputTokens: number, outputTokens: number, model: string, driver: string) => number | undefined;
-  /** Returns the billing period of the account of a principal. */
-  readonly periodOf: (principalId: string) => Period;
   /** The same one as the store's. */
   readonly clock: HeldClock;
-  /** A monotonic clock in milliseconds. */
-  readonly ticks?: () => number;
   /** What the nodes of a cluster count together. Absent: this process is alone. */
   readonly shared?: SharedSpending | undefined;
   /** Returns when the limits of a principal were lifted last; 0 for never. */
@@ -45,8 +42,6 @@ export interface UsageLimitsOptions {
 export interface Reservation {
   /** The request has used so much by now. Throws if a limit is reached. */
   grow(inputTokens: number, outputTokens: number): void;
-  /** Time has passed. Throws if a limit is reached. */
-  check(): void;
   /**
    * The record of the request is stored, and counts from now on instead. `conversation` is that of the record: the one of a
    * first request is known when it is answered.
@@ -82,6 +77,8 @@ const spentSince = ({ own, ownThen }: LastKnown): number => Math.max(0, own - ow
 
 interface UnderWay {
   readonly principalId: string;
+  /** By the clock of limits. */
+  readonly startedAt: number;
   readonly conversation: string;
   /** Grows with what is used. */
   readonly reserved: Amounts;
@@ -114,7 +111,6 @@ const EXTENSION = 1 / 8;
  */
 export class UsageLimits {
   readonly #options: UsageLimitsOptions;
-  readonly #ticks: () => number;
   readonly #underWay = new Set<UnderWay>();
   /** What a request of a principal usually uses. */
   readonly #usual = new Map<string, Usual>();
@@ -123,27 +119,27 @@ export class UsageLimits {
 
   constructor(options: UsageLimitsOptions) {
     this.#options = options;
-    this.#ticks = options.ticks ?? (() => performance.now());
   }
 
   /** Reserves what a request needs, or throws. Undefined if its principal has no limits. */
   reserve(principalId: string, demandOf: () => Demand): Awaitable<Reservation | undefined> {
     const limits = this.#options.limitsOf(principalId).filter(isOfUsage);
     if (limits.length === 0) return undefined;
+    // Those that no answer is ended by come last, so that the others keep their places without them.
+    limits.sort((a, b) => Number(isOfMinute(a)) - Number(isOfMinute(b)));
     const demand = demandOf();
     // Prices are looked up once, and not with each batch of the answer.
     const rates = limits.some(({ unit }) => unit === "dollars") ? this.#ratesOf(demand) : { input: 0, output: 0 };
     const usual = this.#usualOf(principalId, limits);
     const entry: UnderWay = {
       principalId,
+      startedAt: this.#options.clock.now(),
       conversation: demand.conversation,
       reserved: {
         tokens: Math.max(demand.inputTokens, usual.tokens),
         dollars: Math.max(demand.inputTokens * rates.input, usual.dollars),
-        steps: 1,
-        time: 0,
       },
-      used: { tokens: 0, dollars: 0, steps: 1, time: 0 },
+      used: { tokens: 0, dollars: 0 },
     };
     const { shared } = this.#options;
     if (shared) return this.#reserveShared(shared, limits, entry, rates);
@@ -166,7 +162,7 @@ export class UsageLimits {
       liftedAt: this.#options.liftedAt?.(principalId) ?? 0,
       claims: limits.map((limit) => ({
         ...limit,
-        fromMs: this.#window(limit, principalId).fromMs,
+        fromMs: this.#window(limit).fromMs,
         seed: (at) => this.#stored(limit, { principalId, conversation: at }),
       })),
     };
@@ -189,7 +185,8 @@ export class UsageLimits {
       throw refuse(verdict);
     } else for (const limit of limits) this.#admitAlone(limit, entry);
     const extendAlone = () => this.#extend(limits, entry, (limit) => this.#restAlone(limit, entry));
-    const hold = new SharedHold({ shared, request, used, reserved, refuse, extendAlone });
+    const extended = { ...request, claims: request.claims.filter((claim) => !isOfMinute(claim)) };
+    const hold = new SharedHold({ shared, request: extended, used, reserved, refuse, extendAlone });
     const begun = this.#begin(entry, rates, verdict ? () => hold.extend() : extendAlone);
     let settled = request;
     return {
@@ -252,26 +249,27 @@ export class UsageLimits {
   }
 
   #nameOf(limit: UsageLimit, { principalId, conversation }: Asking): string {
-    const { unit, window, isPerConversation } = limit;
-    const { fromMs } = this.#window(limit, principalId);
+    const { unit, window } = limit;
+    const { fromMs } = this.#window(limit);
     const liftedAt = this.#options.liftedAt?.(principalId) ?? 0;
-    return JSON.stringify([principalId, unit, window, fromMs, liftedAt, isPerConversation ? conversation : null]);
+    return JSON.stringify([
+      principalId,
+      unit,
+      window,
+      fromMs,
+      liftedAt,
+      window === "conversation" ? conversation : null,
+    ]);
   }
 
   #begin(entry: UnderWay, rates: Rates, extend: () => void): Reservation {
-    const startedAt = this.#ticks();
     const { principalId } = entry;
     this.#underWay.add(entry);
-    const check = () => {
-      entry.used.time = this.#ticks() - startedAt;
-      extend();
-    };
     return {
-      check,
       grow: (input, output) => {
         entry.used.tokens = input + output;
         entry.used.dollars = input * rates.input + output * rates.output;
-        check();
+        extend();
       },
       release: ({ tokens, dollars }) => {
         this.#underWay.delete(entry);
@@ -303,7 +301,7 @@ export class UsageLimits {
     const more = new Map<keyof Amounts, number>();
     for (const limit of limits) {
       const { unit } = limit;
-      if (used[unit] <= reserved[unit]) continue;
+      if (used[unit] <= reserved[unit] || isOfMinute(limit)) continue;
       const { left, stored } = restOf(limit);
       if (left <= 0) throw this.#reached(limit, entry, stored + this.#sum(limit, entry, (one) => one.used[unit]));
       more.set(unit, Math.min(left, more.get(unit) ?? used[unit] * EXTENSION));
@@ -316,31 +314,34 @@ export class UsageLimits {
     return { left: limit.amount - stored - this.#held(limit, entry), stored };
   }
 
-  #reached(limit: UsageLimit, { principalId }: UnderWay, used: number): LimitReached {
-    const { untilMs } = this.#window(limit, principalId);
+  #reached(limit: UsageLimit, { principalId }: UnderWay, used: number): ExcursorError {
+    const { untilMs } = this.#window(limit);
     const rest = used < limit.amount ? ", and its other requests under way may need the rest" : "";
     const resets = untilMs === NEVER ? "It does not reset." : `It resets at ${new Date(untilMs).toISOString()}.`;
+    const message = `This key may use ${describeLimit(limit)}, and has used ${formatAmount(limit.unit, Math.round(used))}${rest}. ${resets}`;
+    const retryAfterMs = untilMs - this.#options.clock.now();
+    // A minute is soon over, so the run of a follow-up waits for it.
+    if (isOfMinute(limit)) {
+      return new ExcursorError("tokens_per_minute", [describeLimit(limit), `${Math.round(used)}${rest}`], {
+        retryAfterMs,
+      });
+    }
     const paused = this.#options.pausedName?.(principalId);
-    return new LimitReached(
-      `This key may use ${describeLimit(limit)}, and has used ${formatAmount(limit.unit, Math.round(used))}${rest}. ${resets}`,
-      paused !== undefined,
-      {
-        hint:
-          paused === undefined
-            ? `${limit.isPerConversation ? "Begin another conversation" : "Wait"}, or ask the owner of the gateway for a higher limit.`
-            : `The run is kept. Send the same request again after the owner of the gateway has run: excursor limits lift ${paused}`,
-        ...(untilMs !== NEVER && { retryAfterMs: untilMs - this.#options.clock.now() }),
-      },
-    );
+    return new LimitReached(message, paused !== undefined, {
+      hint:
+        paused === undefined
+          ? `${limit.window === "conversation" ? "Begin another conversation" : "Wait"}, or ask the owner of the gateway for a higher limit.`
+          : `The run is kept. Send the same request again after the owner of the gateway has run: excursor limits lift ${paused}`,
+      ...(untilMs !== NEVER && { retryAfterMs }),
+    });
   }
 
   #stored(limit: UsageLimit, { principalId, conversation }: Asking): number {
-    const { fromMs, untilMs } = this.#window(limit, principalId);
-    const { spent, spentIn } = this.#options;
-    const spending = limit.isPerConversation
-      ? spentIn(conversation, principalId, fromMs, untilMs)
-      : spent(principalId, fromMs, untilMs);
-    return spending[limit.unit];
+    const { fromMs, untilMs } = this.#window(limit);
+    const { spent, spentInMinute, spentIn } = this.#options;
+    if (limit.window === "conversation") return spentIn(conversation, principalId)[limit.unit];
+    if (isOfMinute(limit)) return spentInMinute(principalId, fromMs)[limit.unit];
+    return spent(principalId, fromMs, untilMs)[limit.unit];
   }
 
   /** What the requests under way have reserved, or used if that is more. */
@@ -348,17 +349,19 @@ export class UsageLimits {
     return this.#sum(limit, asking, ({ reserved, used }) => Math.max(reserved[limit.unit], used[limit.unit]));
   }
 
-  #sum({ isPerConversation }: Limit, asking: UnderWay, amountOf: (entry: UnderWay) => number): number {
+  #sum(limit: Limit, asking: UnderWay, amountOf: (entry: UnderWay) => number): number {
     let sum = 0;
+    // A long answer counts for the minute in which it began.
+    const fromMs = isOfMinute(limit) ? this.#window(limit).fromMs : 0;
     for (const entry of this.#underWay) {
-      if (entry.principalId !== asking.principalId) continue;
-      if (!isPerConversation || entry.conversation === asking.conversation) sum += amountOf(entry);
+      if (entry.principalId !== asking.principalId || entry.startedAt < fromMs) continue;
+      if (limit.window !== "conversation" || entry.conversation === asking.conversation) sum += amountOf(entry);
     }
     return sum;
   }
 
-  #window(limit: Limit, principalId: string): Window {
-    return windowAt(limit, this.#options.clock.now(), () => this.#options.periodOf(principalId));
+  #window(limit: Pick<Limit, "window">): Window {
+    return windowAt(limit, this.#options.clock.now());
   }
 
   /** A moving average. It begins with the average of the record, or a part of the limits if that has nothing. */
@@ -392,6 +395,9 @@ const underWayHolds = (limit: Limit): ExcursorError =>
   new ExcursorError("limit_reserved", [describeLimit(limit)], { retryAfterMs: UNDER_WAY_MS });
 
 const isOfUsage = (limit: Limit): limit is UsageLimit => limit.unit !== "requests";
+
+/** Such a limit refuses requests, and ends no answer. */
+const isOfMinute = ({ window }: Pick<Limit, "window">): boolean => window === "minute";
 
 /** Returns the lowest limit of a unit; 0 if there is none. */
 function lowest(limits: readonly UsageLimit[], unit: keyof Amounts): number {

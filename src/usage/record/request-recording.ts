@@ -157,11 +157,6 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     this.#reservation = reservation;
   }
 
-  /** Throws if a limit of time is reached, also while the answer is silent. */
-  checkLimits(): void {
-    this.#reservation?.check();
-  }
-
   /** Returns what is known of the request so far. From then on its output is counted with each batch. */
   live(): LiveRequest {
     this.grow ??= (_, output) => {
@@ -228,13 +223,8 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
       usageOrigin: this.#origin,
       run: this.#record.run ?? this.#run,
     });
-    const { tokens, dollars, steps, time } = spendingOf(this.#record);
-    this.#reservation?.correct({
-      tokens: tokens - before.tokens,
-      dollars: dollars - before.dollars,
-      steps: steps - before.steps,
-      time: time - before.time,
-    });
+    const { tokens, dollars } = spendingOf(this.#record);
+    this.#reservation?.correct({ tokens: tokens - before.tokens, dollars: dollars - before.dollars });
   }
 
   phase(name: RunPhase, atMs: number, reason?: LossReason): void {

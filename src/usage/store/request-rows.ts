@@ -23,6 +23,9 @@ const COLUMNS = 29;
 const USUAL_REQUESTS = 50;
 const MAX_SEARCHED = 10_000;
 
+const SUMS =
+  "count(*) AS requests, coalesce(sum(input + output), 0) AS tokens, coalesce(sum(cost_micros), 0) AS dollars";
+
 /** The average of some requests that have used tokens. */
 export interface Usual {
   readonly tokens: number;
@@ -101,9 +104,14 @@ export class RequestRows {
     return changes !== 0;
   }
 
-  /** Returns what a principal has used in a conversation in this window. */
-  sumIn(conversation: string, principalId: string, fromMs: number, untilMs: number): object | undefined {
-    return this.#statements.sumIn.get(principalId, conversation, fromMs * KEYS_PER_MS, untilMs * KEYS_PER_MS);
+  /** Returns what a principal has used in a conversation. */
+  sumIn(conversation: string, principalId: string): object | undefined {
+    return this.#statements.sumIn.get(principalId, conversation);
+  }
+
+  /** Returns what a principal has used in a short time. Reads all rows of that time. */
+  sumBetween(principalId: string, fromMs: number, untilMs: number): object | undefined {
+    return this.#statements.sumBetween.get(principalId, fromMs * KEYS_PER_MS, untilMs * KEYS_PER_MS);
   }
 
   /** Returns what a request of a principal has used lately on average; undefined if none is found. */
@@ -134,13 +142,11 @@ function prepare(connection: DatabaseSync) {
         cost_micros = ?, cost_estimated = ?, cost_source = ?
         WHERE at = (SELECT at FROM request WHERE at >= ? AND at < ? AND id = ? AND input IS ? AND output IS ? LIMIT 1)`,
     ),
-    // `park` is the last one of the phases.
     sumIn: connection.prepare(
-      `SELECT count(*) AS requests, count(input) AS steps, coalesce(sum(input + output), 0) AS tokens,
-        coalesce(sum(cost_micros), 0) AS dollars,
-        coalesce(sum(ms + CAST(substr(phases, length(rtrim(phases, '.0123456789')) + 1) AS REAL))
-          FILTER (WHERE input IS NOT NULL), 0) AS time
-        FROM request WHERE conversation = ?2 AND principal = ?1 AND at >= max(?3, ${LIFTED_AT} * ${KEYS_PER_MS}) AND at < ?4`,
+      `SELECT ${SUMS} FROM request WHERE conversation = ?2 AND principal = ?1 AND at >= ${LIFTED_AT} * ${KEYS_PER_MS}`,
+    ),
+    sumBetween: connection.prepare(
+      `SELECT ${SUMS} FROM request WHERE at >= max(?2, ${LIFTED_AT} * ${KEYS_PER_MS}) AND at < ?3 AND principal = ?1`,
     ),
     // The search begins in the last hour in which the principal had a request.
     usual: connection.prepare(

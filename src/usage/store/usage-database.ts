@@ -17,11 +17,10 @@ const LOG_PAGES = 4000;
  * `charge.conversation` is what `run.upstream_conversation` is: Cursor's id.
  * `spent` has the sums of each principal by UTC hour; limits read it, and it outlives the rows that it sums up.
  * `unsettled` has what the cluster is still to be told of requests, as JSON.
- * `billing_period` has what Cursor said last of each account; the gateway's default account has an empty name.
  * Raise the version with every change: a file of another version is put aside.
  */
 const SCHEMA: VersionedSchema = {
-  version: 7,
+  version: 8,
   sql: `
   CREATE TABLE request (
     at INTEGER PRIMARY KEY, id TEXT NOT NULL, principal TEXT NOT NULL, key_name TEXT NOT NULL, client TEXT NOT NULL,
@@ -43,9 +42,6 @@ const SCHEMA: VersionedSchema = {
     micros INTEGER NOT NULL, PRIMARY KEY (principal, hour)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE fact (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE billing_period (
-    account TEXT PRIMARY KEY, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE run (
     at INTEGER PRIMARY KEY, id TEXT NOT NULL, requests TEXT NOT NULL, principal TEXT NOT NULL, driver TEXT, model TEXT,
     conversation TEXT, upstream_conversation ANY, account TEXT, start TEXT NOT NULL, start_reason TEXT,

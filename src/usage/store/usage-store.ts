@@ -2,7 +2,6 @@ import { randomInt } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import type { Charge } from "../../core/charge.ts";
 import { inTransaction } from "../../state/transaction.ts";
-import { type BillingPeriod, billingPeriodAt } from "../limits/billing-period.ts";
 import { HeldClock } from "../limits/held-clock.ts";
 import { liftLimits } from "../limits/lift-limits.ts";
 import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../record/records.ts";
@@ -31,6 +30,7 @@ const FLUSH_MS = 1000;
 /** How long the first record after a pause waits for others. */
 const GATHER_MS = 100;
 const NOTICE_MS = 60_000;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Records that wait for a disk that is full or a file that is locked; beyond that the oldest are lost. */
 const MAX_PENDING = 10_000;
@@ -156,40 +156,33 @@ export class UsageStore implements UsageSink {
     return this.#isOpen ? this.#chargeRows.latest(account) : undefined;
   }
 
-  /**
-   * Returns what a principal has used in the hours of this window, records that are not written yet included. It has
-   * neither steps nor time, which are known for conversations only.
-   */
+  /** Returns what a principal has used in the hours of this window, records that are not written yet included. */
   spent(principalId: string, fromMs: number, untilMs: number): Spending {
     const from = Math.floor(fromMs / HOUR_MS);
     const until = Math.ceil(untilMs / HOUR_MS);
     const written = this.#isOpen ? this.#spentRows.sum(principalId, from, until) : undefined;
-    const sum = this.#addWaiting(principalId, written, ({ startedAt }) => {
+    return this.#addWaiting(principalId, written, ({ startedAt }) => {
       const hour = this.#hourOf(startedAt);
       return hour >= from && hour < until;
     });
-    return { ...sum, steps: 0, time: 0 };
   }
 
-  /** Returns what a principal has used in a conversation in this window. */
-  spentIn(conversation: string, principalId: string, fromMs: number, untilMs: number): Spending {
-    const written = this.#isOpen ? this.#requestRows.sumIn(conversation, principalId, fromMs, untilMs) : undefined;
-    return this.#addWaiting(
-      principalId,
-      written,
-      (record) => record.conversation === conversation && record.startedAt >= fromMs && record.startedAt < untilMs,
-    );
+  /** Returns what a principal has used in the minute that begins at `fromMs`. */
+  spentInMinute(principalId: string, fromMs: number): Spending {
+    const [from, until] = [fromMs, fromMs + MINUTE_MS].map((ms) => ms - this.#clock.timeOf(0)) as [number, number];
+    const written = this.#isOpen ? this.#requestRows.sumBetween(principalId, from, until) : undefined;
+    return this.#addWaiting(principalId, written, ({ startedAt }) => startedAt >= from && startedAt < until);
+  }
+
+  /** Returns what a principal has used in a conversation. */
+  spentIn(conversation: string, principalId: string): Spending {
+    const written = this.#isOpen ? this.#requestRows.sumIn(conversation, principalId) : undefined;
+    return this.#addWaiting(principalId, written, (record) => record.conversation === conversation);
   }
 
   /** Returns what a request of a principal has used lately on average, as far as it is written; undefined if none is found. */
   usual(principalId: string): Usual | undefined {
     return this.#isOpen ? this.#requestRows.usual(principalId) : undefined;
-  }
-
-  /** Returns the current billing period of an account; undefined is the gateway's default account. */
-  billingPeriod(account: string | undefined): BillingPeriod {
-    const known = this.#isOpen ? this.#statements.billingPeriod.get(account ?? "") : undefined;
-    return billingPeriodAt(this.#now(), known as Pick<BillingPeriod, "startMs" | "endMs"> | undefined);
   }
 
   /** Returns when the limits of a principal were lifted last; 0 for never. */
@@ -200,15 +193,6 @@ export class UsageStore implements UsageSink {
   /** Forgets what a principal has used as far as limits are concerned. Throws if the file cannot be written. */
   liftLimits(principalId: string): void {
     if (this.#isOpen) liftLimits(this.#connection, principalId, this.#now());
-  }
-
-  /** Keeps what Cursor says of an account's billing period. Does nothing if the file cannot be written. */
-  setBillingPeriod(account: string | undefined, { startMs, endMs }: Pick<BillingPeriod, "startMs" | "endMs">): void {
-    try {
-      if (this.#isOpen) this.#statements.setBillingPeriod.run(account ?? "", startMs, endMs);
-    } catch (error) {
-      this.#lose(0, messageOf(error));
-    }
   }
 
   /** Identifies this record among those of other gateways. Gateways with the same file have the same one. */
@@ -347,9 +331,5 @@ function prepare(connection: DatabaseSync) {
     fact: connection.prepare("SELECT value FROM fact WHERE name = ?"),
     setFact: connection.prepare("INSERT OR IGNORE INTO fact VALUES (?, ?)"),
     replaceFact: connection.prepare("INSERT OR REPLACE INTO fact VALUES (?, ?)"),
-    billingPeriod: connection.prepare(
-      "SELECT start_ms AS startMs, end_ms AS endMs FROM billing_period WHERE account = ?",
-    ),
-    setBillingPeriod: connection.prepare("INSERT OR REPLACE INTO billing_period VALUES (?, ?, ?)"),
   };
 }

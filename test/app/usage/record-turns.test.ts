@@ -3,7 +3,6 @@ import { recordTurns } from "../../../src/app/usage/record-turns.ts";
 import { createEngine } from "../../../src/core/engine/engine.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { parseLimit } from "../../../src/core/limits/limit.ts";
-import { billingPeriodAt } from "../../../src/usage/limits/billing-period.ts";
 import { HeldClock } from "../../../src/usage/limits/held-clock.ts";
 import { UsageLimits } from "../../../src/usage/limits/usage-limits.ts";
 import type { RequestRecord } from "../../../src/usage/record/records.ts";
@@ -35,14 +34,14 @@ it("records each turn of a face without a server: answered, failed or left", asy
 
 it("holds the keys of such a face to their limits, and records their names", async () => {
   const records: RequestRecord[] = [];
-  const spent = { requests: 1, steps: 1, tokens: 500, dollars: 0, time: 0 };
+  const spent = { requests: 1, tokens: 500, dollars: 0 };
   const limits = new UsageLimits({
     limitsOf: () => [parseLimit("500 tokens/total") ?? expect.fail()],
     spent: () => spent,
+    spentInMinute: () => spent,
     spentIn: () => spent,
     usual: () => undefined,
     costOf: () => undefined,
-    periodOf: () => billingPeriodAt(0),
     clock: new HeldClock(),
   });
   const recorder = new UsageRecorder({

@@ -21,7 +21,7 @@ const run = (...args: readonly string[]) =>
 
 /** A key with limits, and one request of it and of the owner, of 120 tokens each. */
 async function setUp(): Promise<void> {
-  const usage = ["100 tokens/total", "$5/period", "40 steps/conversation"];
+  const usage = ["100 tokens/total", "$5/month", "$9/conversation"];
   await addKey(home, "alice", { account: undefined, limits: { usage, onLimit: "pause" } });
   const config = { usage: { ownLimits: ["1000 tokens/day"] } };
   writeFileSync(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
@@ -44,8 +44,8 @@ describe("excursor limits", { timeout: 60_000 }, () => {
       expect.stringMatching(/^KEY +LIMIT +USED +RESETS +STATE +ON LIMIT$/),
       expect.stringMatching(new RegExp(`^owner +1000 tokens/day +120 tokens +${time} +ok +end$`)),
       expect.stringMatching(/^alice +100 tokens\/total +120 tokens +- +reached +pause$/),
-      expect.stringMatching(new RegExp(`^alice +\\$5/period +\\$2\\.50 +${time} +ok +pause$`)),
-      expect.stringMatching(/^alice +40 steps\/conversation +- +- +ok +pause$/),
+      expect.stringMatching(new RegExp(`^alice +\\$5/month +\\$2\\.50 +${time} +ok +pause$`)),
+      expect.stringMatching(/^alice +\$9\/conversation +- +- +ok +pause$/),
     ]);
     expect((await run("lift", "alice")).stdout).toContain("Lifted: what alice has used");
     const lines = JSON.parse((await run("list", "--json")).stdout) as object[];

@@ -1,4 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
+import { LIMIT_EXPECTED } from "../../../core/limits/limit.ts";
 import { wholeNumber } from "../../option-values.ts";
 
 const addCommand = () =>
@@ -6,12 +7,10 @@ const addCommand = () =>
     .description("Create a key and print it. It is not shown again.")
     .argument("<name>", "name of the key: its user or its purpose")
     .option("--account <name>", "account that the key uses; default: the gateway's account")
-    .option("--requests-per-minute <n>", "the same as --limit 'N requests/minute'", wholeNumber)
     .option("--streams <n>", "concurrent streamed answers, at most", wholeNumber)
-    .option("--tokens-per-day <n>", "the same as --limit 'N tokens/day'", wholeNumber)
     .option(
       "--limit <limit>",
-      "usage limit: tokens or dollars per hour, day (UTC), billing period, in total or per conversation, such as 500000 tokens/day, $20/period, $1/conversation, 40 steps/conversation or 30 minutes/conversation; repeatable",
+      `usage limit: requests or tokens a minute; tokens or dollars a day, a month (UTC), in total or per conversation; ${LIMIT_EXPECTED}; repeatable`,
       (limit: string, before: string[] = []) => [...before, limit],
     )
     .addOption(

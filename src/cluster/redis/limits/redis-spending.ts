@@ -19,7 +19,7 @@ export interface RedisSpendingOptions {
   readonly unsettled: UnsettledAmounts;
 }
 
-const UNITS = ["tokens", "dollars", "steps", "time"] as const;
+const UNITS = ["tokens", "dollars"] as const;
 
 /** How long what was set aside outlives a node that is gone. */
 const HOLD_MS = 5 * 60_000;
@@ -163,7 +163,7 @@ export class RedisSpending implements SharedSpending {
     // In this order: what another process writes in between is left out, and counted when it is settled.
     let seed = claim.seed(conversation);
     for (const other of this.#options.unsettled.of(principalId)) {
-      if (!claim.isPerConversation || other.conversation === conversation) seed -= other.spent[claim.unit];
+      if (claim.window !== "conversation" || other.conversation === conversation) seed -= other.spent[claim.unit];
     }
     return Math.max(0, seed);
   }
@@ -172,7 +172,7 @@ export class RedisSpending implements SharedSpending {
     const { link } = this.#options;
     const owner = digest(principalId);
     const principal = link.key("spend", owner);
-    const isPerConversation = claims.some((claim) => claim.isPerConversation);
+    const isPerConversation = claims.some(({ window }) => window === "conversation");
     return [
       principal,
       isPerConversation ? link.key("spend", owner, digest(conversation)) : principal,
@@ -197,15 +197,10 @@ export class RedisSpending implements SharedSpending {
 
 type PlainClaim = Unsettled["claims"][number];
 
-const plain = ({ unit, window, fromMs, isPerConversation }: Claim): PlainClaim => ({
-  unit,
-  window,
-  fromMs,
-  isPerConversation,
-});
+const plain = ({ unit, window, fromMs }: Claim): PlainClaim => ({ unit, window, fromMs });
 
-const nameOf = ({ isPerConversation, unit, window, fromMs }: PlainClaim): readonly string[] => [
-  isPerConversation ? "c" : "p",
+const nameOf = ({ unit, window, fromMs }: PlainClaim): readonly string[] => [
+  window === "conversation" ? "c" : "p",
   unit,
   window,
   String(fromMs),
@@ -217,6 +212,6 @@ function readVerdict(reply: unknown): SpendVerdict | undefined {
   if (type === "reached" || type === "reserved") {
     return { type, claim: Number(values[0]), spent: Number(values[1]) };
   }
-  const [tokens = 0, dollars = 0, steps = 0, time = 0, ...spent] = values.map(Number);
-  return { type: "held", amounts: { tokens, dollars, steps, time }, spent };
+  const [tokens = 0, dollars = 0, ...spent] = values.map(Number);
+  return { type: "held", amounts: { tokens, dollars }, spent };
 }

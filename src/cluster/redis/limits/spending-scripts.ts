@@ -13,7 +13,7 @@ import { RedisScript } from "../redis-script.ts";
  */
 const COMMON = `
 local principal, conversation, holds, expiry = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local UNITS = { 'tokens', 'dollars', 'steps', 'time' }
+local UNITS = { 'tokens', 'dollars' }
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local function number(key, field) return tonumber(redis.call('HGET', key, field) or '0') end
@@ -40,7 +40,7 @@ end
 
 /**
  * Reads the limits of a request. ARGV: id, when the limits were lifted, how long a hold lasts, whether seeds may raise what
- * is counted, four amounts, then for each limit: scope, unit, window, its start, its amount, the seed.
+ * is counted, two amounts, then for each limit: scope, unit, window, its start, its amount, the seed.
  */
 const READ = `
 local id, lifted, lasts, raises = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
@@ -58,7 +58,7 @@ local liftedAt = lift(principal, lifted)
 if conversation ~= principal then lift(conversation, liftedAt) end
 for _, old in ipairs(redis.call('ZRANGE', expiry, '-inf', now, 'BYSCORE', 'LIMIT', 0, 50)) do free(old) end
 local limits = {}
-for at = 9, #ARGV, 6 do
+for at = 7, #ARGV, 6 do
   local key = ARGV[at] == 'c' and conversation or principal
   local unit, window, from, seed = ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 5])
   -- A node that does not know of the lifting counts what came before it.
@@ -83,7 +83,7 @@ local function set(held)
   keep()
   local reply = { 'held' }
   for at, unit in ipairs(UNITS) do reply[at + 1] = string.format('%.6f', wanted[unit]) end
-  for at, limit in ipairs(limits) do reply[at + 5] = string.format('%.6f', limit.spent) end
+  for at, limit in ipairs(limits) do reply[at + 3] = string.format('%.6f', limit.spent) end
   return reply
 end
 `;
@@ -107,7 +107,7 @@ return set(held)`);
 /** Sets more aside for a request, but no more than is left. */
 export const EXTEND: RedisScript = new RedisScript(`${COMMON}${READ}
 local text = redis.call('HGET', holds, id)
-local held = text and cjson.decode(text) or { tokens = 0, dollars = 0, steps = 0, time = 0, place = '' }
+local held = text and cjson.decode(text) or { tokens = 0, dollars = 0, place = '' }
 for at, limit in ipairs(limits) do
   if wanted[limit.unit] > 0 then
     local left = limit.amount - limit.spent - limit.held

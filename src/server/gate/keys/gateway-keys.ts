@@ -4,29 +4,21 @@ import { z } from "zod";
 import { checkPrivate } from "../../../config/home.ts";
 import { createHomeLock } from "../../../config/home-lock.ts";
 import { newKey } from "../../../config/key-file.ts";
+import { LimitTextSchema } from "../../../config/limit-text.ts";
 import { ExcursorError } from "../../../core/errors.ts";
-import { parseLimit } from "../../../core/limits/limit.ts";
 import { Secret } from "../../../core/secret.ts";
 import { readSmallFile } from "../../../files/read-small-file.ts";
 import { parseVersionedJson } from "../../../files/versioned-json.ts";
 import { writePrivate } from "../../../files/write-private.ts";
 import { OWNER } from "./caller-keys.ts";
 
-const KeyLimitsSchema = z
-  .object({
-    streams: z.int().positive().optional(),
-    /** Such as `500000 tokens/day` or `$5/hour`. */
-    usage: z.array(z.string().refine((text) => parseLimit(text) !== undefined)).default([]),
-    /** Whether a parked run is kept when the key reaches a limit. */
-    onLimit: z.enum(["end", "pause"]).optional(),
-    /** Older spellings of limits in `usage`. */
-    requestsPerMinute: z.int().positive().optional(),
-    tokensPerDay: z.int().positive().optional(),
-  })
-  .transform(({ requestsPerMinute, tokensPerDay, usage, ...limits }) => ({
-    ...limits,
-    usage: [...usage, ...spellLimits({ requestsPerMinute, tokensPerDay })],
-  }));
+const KeyLimitsSchema = z.strictObject({
+  streams: z.int().positive().optional(),
+  /** Such as `500000 tokens/day` or `$5/month`. */
+  usage: z.array(LimitTextSchema).default([]),
+  /** Whether a parked run is kept when the key reaches a limit. */
+  onLimit: z.enum(["end", "pause"]).optional(),
+});
 
 const GatewayKeySchema = z.object({
   name: z.string(),
@@ -49,18 +41,6 @@ const FileSchema = z.object({
   /** So that another node of a cluster, which still has such a key, does not bring it back. */
   revoked: z.array(RevokedKeySchema).default([]),
 });
-
-/** Returns limits in requests per minute and tokens per day as the texts of limits. */
-export const spellLimits = ({
-  requestsPerMinute,
-  tokensPerDay,
-}: {
-  readonly requestsPerMinute?: number | undefined;
-  readonly tokensPerDay?: number | undefined;
-}): readonly string[] => [
-  ...(requestsPerMinute === undefined ? [] : [`${requestsPerMinute} requests/minute`]),
-  ...(tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day`]),
-];
 
 export type KeyLimits = z.infer<typeof KeyLimitsSchema>;
 export type GatewayKey = z.infer<typeof GatewayKeySchema>;
@@ -91,6 +71,8 @@ export function readKeyState(path: string): IssuedKeyState {
     return FileSchema.parse(parseVersionedJson(path, text, VERSION));
   } catch (error) {
     if (error instanceof ExcursorError) throw error;
+    const [issue] = error instanceof z.ZodError ? error.issues : [];
+    if (issue?.code === "custom") throw new ExcursorError("bad_key_limit", [path, issue.path.join("."), issue.message]);
     throw new ExcursorError("keys_damaged", [path]);
   }
 }

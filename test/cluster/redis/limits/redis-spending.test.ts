@@ -4,7 +4,6 @@ import type { RedisLink } from "../../../../src/cluster/redis/redis-link.ts";
 import { WriteBehind } from "../../../../src/cluster/redis/write-behind.ts";
 import { ExcursorError } from "../../../../src/core/errors.ts";
 import { parseLimit } from "../../../../src/core/limits/limit.ts";
-import { billingPeriodAt } from "../../../../src/usage/limits/billing-period.ts";
 import { HeldClock } from "../../../../src/usage/limits/held-clock.ts";
 import { type Reservation, UsageLimits } from "../../../../src/usage/limits/usage-limits.ts";
 import { openUsageDatabase } from "../../../../src/usage/store/usage-database.ts";
@@ -18,7 +17,9 @@ afterEach(async () => {
 });
 const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
 
-const amounts = (tokens: number) => ({ tokens, dollars: tokens, steps: 1, time: 0 });
+const NOON = Date.UTC(2026, 10, 16, 12);
+
+const amounts = (tokens: number) => ({ tokens, dollars: tokens });
 
 interface Row {
   readonly tokens: number;
@@ -40,16 +41,17 @@ async function openNode(redis: RedisProcess, texts: readonly string[], _nodes = 
   let liftedAt = 0;
   const sum = (found: readonly Row[]) => {
     const tokens = found.reduce((total, row) => total + row.tokens, 0);
-    return { requests: found.length, steps: found.length, tokens, dollars: tokens, time: 0 };
+    return { requests: found.length, tokens, dollars: tokens };
   };
   const limits = new UsageLimits({
     usual: () => undefined,
     limitsOf: () => texts.map((text) => parseLimit(text) ?? expect.fail(text)),
     spent: () => sum(rows),
+    spentInMinute: () => sum(rows),
     spentIn: (conversation) => sum(rows.filter((row) => row.conversation === conversation)),
     costOf: (input, output) => input + output,
-    periodOf: () => billingPeriodAt(Date.now()),
-    clock: new HeldClock(),
+    // Stands still: no test crosses the end of a minute or a day.
+    clock: new HeldClock(() => NOON),
     shared: spending,
     liftedAt: () => liftedAt,
   });
@@ -155,6 +157,20 @@ describe.skipIf(!hasRedis)("limits that several nodes share", () => {
     for (const node of [one, other]) {
       expect((await errorOf(node.reserve(100, "new")))?.message).toContain("has used 1000 tokens");
     }
+  });
+
+  it("of a minute refuse what comes next on any node, and end no answer", async () => {
+    const redis = await startRedis(defer);
+    const limits = ["1000 tokens/minute", "100000 tokens/day"];
+    const [one, other] = [await openNode(redis, limits), await openNode(redis, limits)];
+    const long = await one.reserve();
+    for (let output = 100; output <= 5000; output += 100) {
+      expect(() => long.grow(100, output)).not.toThrow();
+      await one.settled();
+    }
+    one.end(long, 5100);
+    await one.settled();
+    expect(await errorOf(other.reserve())).toMatchObject({ kind: "rate-limited", code: "tokens_per_minute" });
   });
 
   it("free what was set aside when a request ends, and what its correction takes back", async () => {

@@ -20,7 +20,7 @@ afterEach(async () => {
 const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
 
 const HOUR_MS = 3_600_000;
-const NOTHING = { tokens: 0, dollars: 0, steps: 0, time: 0 };
+const NOTHING = { tokens: 0, dollars: 0 };
 
 /** A link to a Redis that is away for this gateway when the test says so. */
 function breakable(link: RedisLink) {
@@ -73,7 +73,6 @@ async function openNode(redis: RedisProcess, home: string) {
         unit: "tokens",
         window: "day",
         fromMs,
-        isPerConversation: false,
         amount: 1e6,
         seed: () => store.spent("alice", fromMs, fromMs + HOUR_MS).tokens,
       },
