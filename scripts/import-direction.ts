@@ -88,7 +88,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "usage",
     "wire",
   ],
-  // What other programs import: `excursor/gateway` and `excursor/simulator`.
+  // What other programs import: `excursor` and `excursor/simulator`.
   api: ["app", "config", "core", "server", "sim"],
   // The plugin is loaded into another program's process. It starts ours and imports nothing of it.
   opencode: [],

@@ -1,4 +1,4 @@
-import { createGateway } from "excursor/gateway";
+import { createGateway } from "excursor";
 import OpenAI from "openai";
 
 // The simulator answers. For your own account, run `excursor login` once and leave `demo` out.

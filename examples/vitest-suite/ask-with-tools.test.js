@@ -1,4 +1,4 @@
-import { createGateway } from "excursor/gateway";
+import { createGateway } from "excursor";
 import { createSimulator } from "excursor/simulator";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";

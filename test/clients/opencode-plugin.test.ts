@@ -14,11 +14,9 @@ let installed = "";
 
 beforeAll(() => {
   installed = mkdtempSync(join(tmpdir(), "excursor-package-"));
-  const built = spawnSync("tsc", ["-p", "tsconfig.build.json", "--outDir", join(installed, "dist")], {
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout);
-  for (const name of ["bin", "package.json"]) cpSync(name, join(installed, name), { recursive: true });
+  const built = spawnSync(process.execPath, ["scripts/build.ts"], { encoding: "utf8" });
+  if (built.status !== 0) throw new Error(built.stderr);
+  for (const name of ["bin", "dist", "package.json"]) cpSync(name, join(installed, name), { recursive: true });
   symlinkSync(resolve("node_modules"), join(installed, "node_modules"));
 }, 300_000);
 

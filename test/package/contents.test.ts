@@ -44,6 +44,18 @@ describe("the package", () => {
     );
   });
 
+  it("is the library, the simulator, and under the name that OpenCode looks for its plugin", () => {
+    const folder = newFolder();
+    npmInstall(folder, inject("tarball"));
+    const names = ["excursor", "excursor/simulator", "excursor/server"];
+    const list = `for (const name of ${JSON.stringify(names)}) console.log(name, ...Object.keys(await import(name)));`;
+    expect(run(process.execPath, ["--input-type=module", "--eval", list], folder).trim().split("\n")).toEqual([
+      "excursor createGateway",
+      "excursor/simulator createSimulator",
+      "excursor/server ExcursorPlugin",
+    ]);
+  });
+
   it("has a bill of materials that names every dependency", () => {
     const sbom = JSON.parse(run("npm", ["run", "-s", "sbom"], HERE)) as {
       bomFormat: string;

@@ -28,7 +28,7 @@ it("the types of both entries hold in a strict project", () => {
   npmInstall(folder, inject("tarball"), "typescript@7.0.2", "@types/node@24.19.2");
   writeFileSync(
     join(folder, "main.mts"),
-    `import { createGateway, type TurnEvent } from "excursor/gateway";
+    `import { createGateway, type TurnEvent } from "excursor";
 import { createSimulator } from "excursor/simulator";
 const gateway = await createGateway({ demo: true }).start();
 const events: AsyncIterable<TurnEvent> = gateway.run({ model: "auto", messages: [] });

@@ -18,7 +18,7 @@ const MANAGERS: Readonly<Record<string, (folder: string, tarball: string) => voi
   },
 };
 
-const LIBRARY = `import { createGateway } from "excursor/gateway";
+const LIBRARY = `import { createGateway } from "excursor";
 const gateway = await createGateway({ demo: true, environment: {}, home: process.argv[2] }).start();
 const messages = [{ role: "user", content: [{ type: "text", text: "@sim say library" }] }];
 for await (const event of gateway.run({ model: "auto", messages })) if (event.type === "text") process.stdout.write(event.text);
