@@ -211,9 +211,10 @@ function oneLine(text: string): string {
 function rate(room: string, faults: readonly Outcome[]): string {
   const count = (kind: Outcome["outcome"]) => faults.filter(({ outcome }) => outcome === kind).length;
   const [noticed, unreached] = [count("noticed"), count("unreached")];
-  const percent = faults.length === 0 ? "–" : `${Math.round((100 * noticed) / faults.length)} %`;
-  const outside = unreached === 0 ? "" : `, ${unreached} reached by no test without a process`;
-  return `${room.padEnd(20)} ${percent.padStart(5)}  ${noticed} of ${faults.length} noticed${outside}`;
+  const reached = faults.length - unreached;
+  const percent = reached === 0 ? "–" : `${Math.round((100 * noticed) / reached)} %`;
+  const outside = unreached === 0 ? "" : `; ${unreached} more are reached by no test without a process`;
+  return `${room.padEnd(20)} ${percent.padStart(5)}  ${noticed} of ${reached} noticed${outside}`;
 }
 
 async function main(): Promise<void> {
