@@ -131,7 +131,6 @@ export async function openEngine(
   let register: KeyRegister | undefined;
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
   const capture = openCapture(loaded, {
-    secrets: [home, config.key?.reveal() ?? "", config.token?.reveal() ?? "", ...givenSecrets()],
     onEnd: (reason) => log.warn({ reason }, "The capture has ended. Answers continue."),
   });
   const closeBackend = async () => {

@@ -11,7 +11,6 @@ import {
   isHeaderAt,
   isMessageAt,
   lengthAt,
-  READABLE_LINES,
   timeAt,
   typeAt,
 } from "./record-format.ts";
@@ -49,19 +48,23 @@ const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024;
  */
 export async function* readCapture(file: string, offset = 0): AsyncGenerator<StoredRecord, CaptureTail> {
   const parts = readParts(file, await recordAt(file, offset));
-  for (;;) {
-    const next = await parts.next();
-    if (next.done) return next.value;
-    const { bytes, view, start, end } = next.value;
-    for (let at = 0; at < end; at += HEADER_BYTES + lengthAt(view, at)) {
-      const record = new RecordInPart(bytes, view, at, start);
-      if (!isFramesAt(view, at)) yield record;
-      else for (const message of record.messages()) if (message.offset >= offset) yield message;
+  try {
+    for (;;) {
+      const next = await parts.next();
+      if (next.done) return next.value;
+      const { bytes, view, start, end } = next.value;
+      for (let at = 0; at < end; at += HEADER_BYTES + lengthAt(view, at)) {
+        const record = new RecordInPart(bytes, view, at, start);
+        if (!isFramesAt(view, at)) yield record;
+        else for (const message of record.messages()) if (message.offset >= offset) yield message;
+      }
     }
+  } finally {
+    await parts.return({ type: "whole", offset });
   }
 }
 
-interface ScanOptions {
+export interface ScanOptions {
   /** The end of an earlier scan. */
   readonly offset?: number;
   /**
@@ -232,7 +235,7 @@ async function openCapture(file: string): Promise<FileHandle> {
     handle = await open(file);
     const { bytesRead } = await handle.read(first, 0, first.length, 0);
     const line = first.subarray(0, bytesRead).toString("latin1");
-    if (READABLE_LINES.includes(line)) return handle;
+    if (line === FIRST_LINE) return handle;
     await handle.close();
   } catch (cause) {
     await handle?.close();
@@ -247,7 +250,7 @@ async function openCapture(file: string): Promise<FileHandle> {
   throw new ExcursorError(
     "invalid-request",
     isOther
-      ? `${file} is a capture of another version of Excursor.`
+      ? `${file} is a capture of another version of Excursor, and was left as it is.`
       : `${file} is not a capture, or ends within its first line.`,
     { hint: isOther ? "Read it with the version that wrote it." : "Give a file that `excursor capture` has written." },
   );

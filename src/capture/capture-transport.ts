@@ -1,5 +1,5 @@
 import type { ExcursorError } from "../core/errors.ts";
-import { encodeFrame, FLAG_COMPRESSED, FrameDecoder, type OnFrame } from "../wire/connect/envelope.ts";
+import { FLAG_COMPRESSED, FrameDecoder, type OnFrame } from "../wire/connect/envelope.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport } from "../wire/http/http.ts";
 import { mediaType } from "../wire/http/http-errors.ts";
 import { isTcpReset } from "../wire/http/network-errors.ts";
@@ -116,8 +116,25 @@ function cutOf(error: ExcursorError): CallCut | undefined {
 const withCookies = ({ headers, cookies }: Parameters<HttpHandler["head"]>[0]): Readonly<Record<string, string>> =>
   cookies ? { ...headers, "set-cookie": cookies.join(", ") } : headers;
 
-const MAX_DELTA_BYTES = 1024;
 const GZIP: readonly string[] = ["gzip"];
+
+const NO_FRAMES = { end: 0, count: 0 };
+const ENVELOPE_BYTES = 5;
+/** A damaged record is a small loss. */
+const MAX_FRAMES_BYTES = 64 * 1024;
+
+/** Finds whole frames without flags at a place of a chunk: they are recorded as they are. */
+function plainFrames(chunk: Uint8Array, from: number): { readonly end: number; readonly count: number } {
+  const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length);
+  let [end, count] = [from, 0];
+  while (end + ENVELOPE_BYTES <= chunk.length && chunk[end] === 0) {
+    const next = end + ENVELOPE_BYTES + view.getUint32(end + 1);
+    if (next > chunk.length || (count > 0 && next - from > MAX_FRAMES_BYTES)) break;
+    end = next;
+    count++;
+  }
+  return { end, count };
+}
 
 /** Reads the messages of a body as its bytes come. */
 export interface BodyReader {
@@ -142,20 +159,18 @@ export function readBody(
     if (bytes) recording.message({ direction, form, flags, wasCompressed: by.length > 0, bytes });
     else omit(wire.length);
   };
-  // What stays compressed cannot be masked.
+  // A secret in what stays compressed would not be found.
   const omit = (bytes: number) => recording.note({ type: "omitted", reason: "it cannot be decompressed", bytes });
   const body: Uint8Array[] = [];
   let bodyBytes = 0;
   const decoder = new FrameDecoder(wireLimits());
-  const onFrame: OnFrame = (flags, payload) => {
-    // A frame that came in two chunks is a delta as often as any.
-    if (flags === 0 && payload.length < MAX_DELTA_BYTES && takesDelta(encodeFrame(payload))) return;
+  const onFrame: OnFrame = (flags, payload) =>
     tell("frame", payload, flags & ~FLAG_COMPRESSED, flags & FLAG_COMPRESSED ? GZIP : undefined);
-  };
-  const takesDelta = (frame: Uint8Array) => recording.deltas(direction, frame, 0) === frame.length;
   const takeFrames = (chunk: Uint8Array) => {
     for (let at = 0; at < chunk.length; ) {
-      if (decoder.heldBytes === 0) at = recording.deltas(direction, chunk, at);
+      const plain = direction === "received" && decoder.heldBytes === 0 ? plainFrames(chunk, at) : NO_FRAMES;
+      if (plain.count > 0) recording.frames(direction, chunk.subarray(at, plain.end), plain.count);
+      at = Math.max(at, plain.end);
       const end = Math.min(chunk.length, at + decoder.missingBytes);
       if (at < end) decoder.push(chunk.subarray(at, end), onFrame);
       at = end;

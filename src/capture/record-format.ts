@@ -17,10 +17,9 @@ import type { CapturedMessage, CaptureRecord } from "./records.ts";
  * ```
  *
  * Calls and responses are a line of JSON, and their headers another one. Frames are messages that came together, each in
- * its envelope as on the wire, uncompressed. Version 1 has no frames, and headers in the first line.
+ * its envelope as on the wire, uncompressed. Before version 3, what looks like a secret was masked in the file.
  */
-export const FIRST_LINE = "excursor-capture 2\n";
-export const READABLE_LINES: readonly string[] = [FIRST_LINE, "excursor-capture 1\n"];
+export const FIRST_LINE = "excursor-capture 3\n";
 export const HEADER_BYTES = 24;
 const MARK = 0xec;
 
@@ -150,8 +149,6 @@ function isSound(record: CaptureRecord): boolean {
 
 function decodeHead(payload: Buffer, wantsHeaders: boolean) {
   const end = payload.indexOf("\n");
-  // Version 1 has one line.
-  if (end === -1) return parse(payload);
   const head = parse(payload.subarray(0, end));
   head.headers = wantsHeaders ? parse(payload.subarray(end + 1)) : {};
   return head;

@@ -1,6 +1,6 @@
 /**
  * What a capture holds, in the order in which it happened. A capture is a list of records; those of one call have its
- * number. Secrets are masked before a record is made.
+ * number.
  */
 export type CaptureRecord =
   | { readonly type: "call"; readonly call: number; readonly at: number; readonly head: CallHead }
@@ -61,8 +61,6 @@ export interface CallEnd {
 export type CaptureNote =
   /** The call belongs to this conversation. */
   | { readonly type: "conversation"; readonly id: string }
-  /** A blob was masked, so its id is not the digest of its content any more. */
-  | { readonly type: "blob"; readonly from: string; readonly to: string }
   /** A message is not in the capture, and why. */
   | { readonly type: "omitted"; readonly reason: string; readonly bytes: number }
   /** The capture ended before its time, and why. It belongs to no call, and is the last record. */

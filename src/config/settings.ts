@@ -137,11 +137,7 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     ]),
   },
   capture: captureSetting(
-    "Records the traffic to clients and upstreams in this file, with secrets masked; true picks a new file in the home folder. Default: off. See docs/capture.md.",
-  ),
-  captureContent: choice(
-    ["full", "hash", "none"],
-    "What a capture keeps of prompts and texts: full keeps them, hash and none keep only their length (hash also shows which are equal).",
+    "Records the traffic to clients and upstreams in this file, which only you can read; true picks a new file in the home folder. Default: off. See docs/capture.md.",
   ),
   metrics: choice(
     ["key", "open", "off"],

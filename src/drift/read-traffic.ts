@@ -2,7 +2,8 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { methodAt } from "../capture/call-schema.ts";
-import { type StoredRecord, scanCapture } from "../capture/capture-reader.ts";
+import type { StoredRecord } from "../capture/capture-reader.ts";
+import type { MaskedCapture } from "../capture/masked-capture.ts";
 import type { CallHead } from "../capture/records.ts";
 import { describeTail } from "../capture/view/describe-tail.ts";
 import { AgentClientMessageSchema } from "../gen/agent/v1/run_pb.ts";
@@ -14,7 +15,7 @@ import type { Difference } from "./compare-schemas.ts";
 /** Something in the traffic that our schema does not know, or that contradicts it. */
 interface TrafficDifference extends Difference {
   readonly count: number;
-  /** The first one: the beginning of its bytes in hex, a number, or a value. Secrets are masked in the capture. */
+  /** The first one: the beginning of its bytes in hex, a number, or a value. */
   readonly example: string;
 }
 
@@ -40,7 +41,8 @@ const EXAMPLE_BYTES = 24;
  * Lists what a capture holds beyond our schema, in its first `maxBytes`. A message that the schema cannot read is a conflict.
  * Calls of other APIs are left out.
  */
-export async function readTraffic(file: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Traffic> {
+export async function readTraffic(capture: MaskedCapture, maxBytes = Number.POSITIVE_INFINITY): Promise<Traffic> {
+  await capture.learn(undefined, { end: maxBytes });
   const tally = new Tally();
   const calls = new Map<number, { readonly head: CallHead; type: string | undefined }>();
   let messages = 0;
@@ -70,8 +72,8 @@ export async function readTraffic(file: string, maxBytes = Number.POSITIVE_INFIN
     if (!schema || !/^application\/(?:connect\+)?proto\b/.test(type ?? "")) return;
     addMessage(schema, record.bytes, tally);
   };
-  const tail = await scanCapture(file, take, { wantsMessage: () => !isCut });
-  const problem = describeTail(file, tail);
+  const tail = await capture.scan(take, { wantsMessage: () => !isCut });
+  const problem = describeTail(capture.file, tail);
   return { differences: tally.differences(), read: { calls: callCount, messages }, isCut, problem };
 }
 

@@ -1,6 +1,6 @@
 import { type DescMethod, fromBinary } from "@bufbuild/protobuf";
 import { methodAt } from "../capture/call-schema.ts";
-import { scanCapture } from "../capture/capture-reader.ts";
+import type { MaskedCapture } from "../capture/masked-capture.ts";
 import type { CallCut, CallEnd, CallHead, CapturedMessage, CaptureRecord, ResponseInfo } from "../capture/records.ts";
 import { describeTail } from "../capture/view/describe-tail.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -33,8 +33,6 @@ export interface CassetteCall {
 /** A capture in a form that can be played. */
 export interface Cassette {
   readonly calls: readonly CassetteCall[];
-  /** Blob ids that masking has changed, in hex. */
-  readonly blobs: ReadonlyMap<string, string>;
   /** A sentence about a capture that has no proper end. */
   readonly problem: string | undefined;
 }
@@ -53,31 +51,31 @@ interface Found {
 }
 
 /** Reads a capture into memory. A capture that was cut is read up to there. */
-export async function loadCassette(file: string): Promise<Cassette> {
+export async function loadCassette(capture: MaskedCapture): Promise<Cassette> {
+  const { file } = capture;
   const found = new Map<number, Found>();
-  const blobs = new Map<string, string>();
   let bytes = 0;
-  const tail = await scanCapture(file, (stored) => {
+  await capture.learn();
+  const tail = await capture.scan((stored) => {
     bytes += stored.length;
     if (bytes > MAX_BYTES)
       throw new ExcursorError("too-large", `${file} has more than ${MAX_BYTES} bytes, too many for a cassette.`, {
         hint: "Record fewer calls into it.",
       });
     const record = stored.read();
-    if (record) addRecord(record, found, blobs);
+    if (record) addRecord(record, found);
   });
   const calls = joinUploads(withoutChanged([...found.values()])).map(describe);
   if (calls.length === 0)
     throw new ExcursorError("invalid-request", `${file} holds no call.`, { hint: "Record at least one call into it." });
-  return { calls, blobs, problem: describeTail(file, tail) };
+  return { calls, problem: describeTail(file, tail) };
 }
 
-function addRecord(record: CaptureRecord, found: Map<number, Found>, blobs: Map<string, string>): void {
+function addRecord(record: CaptureRecord, found: Map<number, Found>): void {
   if (record.type === "call") {
     found.set(record.call, { head: record.head, at: record.at, messages: [] });
     return;
   }
-  if (record.type === "note" && record.note.type === "blob") blobs.set(record.note.from, record.note.to);
   const call = found.get(record.call);
   if (!call) return;
   if (record.type === "response") call.response = record.head;

@@ -15,11 +15,6 @@ export class IdMap {
   /** One character for each byte. */
   readonly #ids = new Map<string, string>();
 
-  /** Blob ids in hex. */
-  constructor(blobs: ReadonlyMap<string, string> = new Map()) {
-    for (const [from, to] of blobs) this.addBlob(Buffer.from(from, "hex"), Buffer.from(to, "hex"));
-  }
-
   addBlob(from: Uint8Array, to: Uint8Array): void {
     this.#add(latin1(from), latin1(to));
     this.#add(Buffer.from(from).toString("hex"), Buffer.from(to).toString("hex"));

@@ -11,7 +11,9 @@ export const shapeOf = (text: string): string => text.replace(/\w/g, "x");
  * mask. Both texts have one character for each byte.
  */
 export function maskedWords(recorded: string, now: string): readonly (readonly [recorded: string, now: string])[] {
-  const masked = Buffer.from(new Masker().bytes(Buffer.from(now, "latin1"))).toString("latin1");
+  const bytes = Buffer.from(now, "latin1");
+  new Masker().mask(bytes);
+  const masked = bytes.toString("latin1");
   if (masked === now) return [];
   const before = recorded.split(BETWEEN_SECRETS);
   const hidden = masked.split(BETWEEN_SECRETS);

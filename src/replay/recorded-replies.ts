@@ -7,19 +7,28 @@ import type { Cassette, CassetteCall, CassetteMessage } from "./cassette.ts";
 import type { IdMap } from "./id-map.ts";
 import { isSameMeaning, type Meaning } from "./meaning.ts";
 
-/** The blobs that the recorded client had, under the digests of their content as it is in the capture. */
-export function blobsOf({ calls }: Cassette): Blobs {
+/**
+ * The blobs that the recorded client had. The content of one may have been masked: it gets the id that its content has now, and
+ * `ids` learns it.
+ */
+export function blobsOf({ calls }: Cassette, ids: IdMap): Blobs {
   const blobs = new Blobs();
-  for (const { bytes, meaning } of calls.flatMap(({ messages }) => messages)) {
-    if (meaning.kind === "kv_client_message.get_blob_result") {
-      const { message } = fromBinary(AgentClientMessageSchema, bytes);
-      const kv = message.case === "kvClientMessage" ? message.value.message : undefined;
-      if (kv?.case === "getBlobResult" && kv.value.blobData) blobs.add(kv.value.blobData);
-    }
-    if (meaning.kind === "kv_server_message.set_blob_args") {
-      const { message } = fromBinary(AgentServerMessageSchema, bytes);
-      const kv = message.case === "kvServerMessage" ? message.value.message : undefined;
-      if (kv?.case === "setBlobArgs") blobs.add(kv.value.blobData);
+  const add = (id: Uint8Array | undefined, content: Uint8Array) => {
+    const own = blobs.add(content);
+    if (id) ids.addBlob(id, own);
+  };
+  for (const { messages } of calls) {
+    const asked = new Map<number, Uint8Array>();
+    for (const { bytes, meaning } of messages) {
+      if (!/^kv_(?:client|server)_message\./.test(meaning.kind)) continue;
+      const schema = meaning.kind.startsWith("kv_client") ? AgentClientMessageSchema : AgentServerMessageSchema;
+      const { message } = fromBinary<typeof AgentClientMessageSchema | typeof AgentServerMessageSchema>(schema, bytes);
+      const kv = message.case === "kvClientMessage" || message.case === "kvServerMessage" ? message.value : undefined;
+      if (kv?.message.case === "setBlobArgs") add(kv.message.value.blobId, kv.message.value.blobData);
+      if (kv?.message.case === "getBlobArgs") asked.set(kv.id, kv.message.value.blobId);
+      if (kv?.message.case === "getBlobResult" && kv.message.value.blobData) {
+        add(asked.get(kv.id), kv.message.value.blobData);
+      }
     }
   }
   return blobs;

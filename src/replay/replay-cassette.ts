@@ -30,8 +30,8 @@ const CONNECT_PATH = /^\/[\w.]+\.v\d+\.\w+\/\w+$/;
 
 /** Sends the calls of a recorded client to a backend, one after another, and compares what comes. */
 export async function* replayCassette(cassette: Cassette, target: ReplayTarget): AsyncGenerator<CallReplay> {
-  const ids = new IdMap(cassette.blobs);
-  const blobs = blobsOf(cassette);
+  const ids = new IdMap();
+  const blobs = blobsOf(cassette, ids);
   // A backend may know the recorded ids, and take a new run for a repeated one.
   for (const id of runIds(cassette)) ids.addUuid(id, randomUUID());
   for (const [index, call] of cassette.calls.entries()) {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isSecretHeader } from "../capture/recorder.ts";
+import { isSecretHeader } from "../capture/mask/mask-headers.ts";
 import type { CallHead } from "../capture/records.ts";
 import type { Secret } from "../core/secret.ts";
 import type { HttpTransport } from "../wire/http/http.ts";

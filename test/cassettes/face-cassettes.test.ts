@@ -8,6 +8,7 @@ import { replayCassette } from "../../src/replay/replay-cassette.ts";
 import { headersWith } from "../../src/replay/replay-target.ts";
 import { createConnectionPool } from "../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
+import { openMasked } from "../capture/support/masked-records.ts";
 import { engineWith, STOP, say } from "../faces/cursor/support/models.ts";
 import { LOCAL, SIGNED_IN, setUpSim } from "../faces/cursor/support/stage.ts";
 import type { BackendClient } from "../sim/support/backend-client.ts";
@@ -30,7 +31,10 @@ describe("a recorded backend that resets its connection", () => {
   }
 
   test.each(["h2", "h1"] as const)("is the same error through the face, over %s", async (transport) => {
-    const { connect, connectDirectly } = await setUpSim({}, { cassette: await loadCassette(cassetteFile(NAME)) });
+    const { connect, connectDirectly } = await setUpSim(
+      {},
+      { cassette: await loadCassette(openMasked(cassetteFile(NAME))) },
+    );
     const [direct, passed] = [await connectDirectly(transport).say(PROMPT), await connect(transport).say(PROMPT)];
     expect([direct.text, direct.error?.code]).toEqual(["before", "connection_reset"]);
     expect([passed.text, passed.error?.code]).toEqual([direct.text, direct.error?.code]);
@@ -64,7 +68,7 @@ describe("a recorded client with attached context in blobs", () => {
     });
     const headersFor = headersWith(new Secret(SIGNED_IN));
     const target = { origin, transports, isPaced: false, timeoutMs: 20_000, headersFor };
-    const calls = await Array.fromAsync(replayCassette(await loadCassette(cassetteFile(NAME)), target));
+    const calls = await Array.fromAsync(replayCassette(await loadCassette(openMasked(cassetteFile(NAME))), target));
     expect(calls).toMatchObject([{ result: "same" }]);
     expect(textOf(turns[0]?.messages[0]?.content ?? [])).toBe("FROM A BLOB\n\nlook");
   });

@@ -9,6 +9,7 @@ import { CaptureRecorder } from "../../src/capture/recorder.ts";
 import { isConflict } from "../../src/drift/compare-schemas.ts";
 import { readTraffic } from "../../src/drift/read-traffic.ts";
 import { AgentServerMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
+import { openMasked } from "../capture/support/masked-records.ts";
 import { recordCassette } from "../sim/support/record-cassette.ts";
 import { setUp, TRANSPORTS } from "../sim/support/transports.ts";
 
@@ -29,7 +30,7 @@ async function differencesOf(path: string, ...received: readonly Uint8Array[]) {
   for (const bytes of [...received, ...received])
     call.message({ direction: "received", form: "frame", flags: 0, wasCompressed: false, bytes });
   recorder.close();
-  return readTraffic(file);
+  return readTraffic(openMasked(file));
 }
 
 const RUN = "/agent.v1.AgentService/Run";
@@ -60,8 +61,8 @@ test("leaves other APIs out, and reads no more than it is told to", async () => 
   await differencesOf(RUN, Uint8Array.from([0x9a, 0x06, 0]));
   const offsets = (await Array.fromAsync(readCapture(file))).map(({ offset }) => offset);
   const last = offsets.at(-1) ?? 0;
-  expect(await readTraffic(file, last + 1)).toMatchObject({ read: { messages: 2 }, isCut: false });
-  expect(await readTraffic(file, last)).toMatchObject({ read: { calls: 1, messages: 1 }, isCut: true });
+  expect(await readTraffic(openMasked(file), last + 1)).toMatchObject({ read: { messages: 2 }, isCut: false });
+  expect(await readTraffic(openMasked(file), last)).toMatchObject({ read: { calls: 1, messages: 1 }, isCut: true });
 });
 
 test("lists RPCs that the schema does not know", async () => {
@@ -86,12 +87,12 @@ test.each(TRANSPORTS)("the simulator says nothing over %s that the schema does n
     (client) => client.say("@sim think hm ;; call look {} ;; say a"),
     file,
   );
-  const { differences, read } = await readTraffic(file);
+  const { differences, read } = await readTraffic(openMasked(file));
   expect(read.messages).toBeGreaterThan(10);
   expect(differences).toEqual([]);
 });
 
 test("a file that is no capture is refused", async () => {
   writeFileSync(file, "hello, this is not one");
-  await expect(readTraffic(file)).rejects.toThrow("is not a capture");
+  await expect(readTraffic(openMasked(file))).rejects.toThrow("is not a capture");
 });

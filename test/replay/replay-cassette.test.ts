@@ -17,6 +17,7 @@ import { createConnectionPool } from "../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
 import { callHttp } from "../../src/wire/http/http-call.ts";
 import { wireLimits } from "../../src/wire/limits.ts";
+import { openMasked } from "../capture/support/masked-records.ts";
 import type { BackendClient } from "../sim/support/backend-client.ts";
 import { recordCassette } from "../sim/support/record-cassette.ts";
 import { setUp, TRANSPORTS } from "../sim/support/transports.ts";
@@ -47,7 +48,7 @@ async function replay(file: string, options: Partial<SimOptions> = {}, timeoutMs
   const calls: CallReplay[] = [];
   const headersFor = headersWith(new Secret("a-token"));
   const target = { origin: sim.url, transports, isPaced, timeoutMs, headersFor };
-  for await (const call of replayCassette(await loadCassette(file), target)) calls.push(call);
+  for await (const call of replayCassette(await loadCassette(openMasked(file)), target)) calls.push(call);
   transports.h1.destroy();
   transports.h2.destroy();
   return { calls, trace };
@@ -183,6 +184,6 @@ test("unary calls are compared by status and texts, statistics and other APIs ar
   ];
   expect(await results({})).toEqual([["same", undefined], ...rest]);
   const file2 = await record("h2", (client) => client.say("@sim say hi"));
-  const { calls } = await replay(file2, { cassette: await loadCassette(file) });
+  const { calls } = await replay(file2, { cassette: await loadCassette(openMasked(file)) });
   expect(calls).toMatchObject([{ difference: { now: { kind: "end", text: "failed_precondition" } } }]);
 });

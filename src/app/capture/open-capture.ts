@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { captureTransport } from "../../capture/capture-transport.ts";
 import { CaptureWriter } from "../../capture/capture-writer.ts";
+import { Masker } from "../../capture/mask/masker.ts";
 import { type CaptureCounts, CaptureRecorder } from "../../capture/recorder.ts";
 import { openHome } from "../../config/home.ts";
 import type { Transports } from "../../drivers/cursor/run/stream.ts";
@@ -12,6 +12,7 @@ import type { ClientTap } from "../../server/routes/client-tap.ts";
 import type { LoadedConfig } from "../load-config.ts";
 import { captureClients } from "./capture-clients.ts";
 import { captureOwnCalls } from "./capture-own-calls.ts";
+import { ownFolders, ownSecrets } from "./own-secrets.ts";
 import { markRunning } from "./running-captures.ts";
 
 export interface Capture {
@@ -20,6 +21,8 @@ export interface Capture {
   readonly endReason: string | undefined;
   readonly bytes: number;
   readonly counts: CaptureCounts;
+  /** Creates what masks the capture where it is shown. */
+  createMasker(): Masker;
   /** Records the turns of the gateway's clients. */
   readonly clientTap: ClientTap;
   /** Records the runs of Cursor's clients that the gateway answers itself. */
@@ -30,8 +33,6 @@ export interface Capture {
 }
 
 export interface CaptureOptions {
-  /** Never written. */
-  readonly secrets: readonly string[];
   readonly onEnd: (reason: string) => void;
 }
 
@@ -41,8 +42,9 @@ const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 const MAX_FOLDER_BYTES = 1024 ** 3;
 
 /** Starts a capture if the settings ask for one (SEC-52). */
-export function openCapture({ values, home }: LoadedConfig, options: CaptureOptions): Capture | undefined {
-  const { capture, captureContent, limits } = values;
+export function openCapture(loaded: LoadedConfig, options: CaptureOptions): Capture | undefined {
+  const { values, home } = loaded;
+  const { capture, limits } = values;
   if (capture === undefined || capture === false) return undefined;
   const file = capture === true ? newFile(home) : capture;
   let endReason: string | undefined;
@@ -52,12 +54,11 @@ export function openCapture({ values, home }: LoadedConfig, options: CaptureOpti
   };
   const writer = openWriter(file, limits.captureBytes, onEnd);
   const unmark = markRunning(home, file);
-  const recorder = new CaptureRecorder(writer, {
-    secrets: [homedir(), ...options.secrets],
-    content: captureContent,
-  });
+  const secrets = ownSecrets(loaded);
+  const recorder = new CaptureRecorder(writer, { secrets });
   return {
     file,
+    createMasker: () => new Masker([...secrets, ...ownFolders(home)]),
     get endReason() {
       return endReason;
     },

@@ -1,6 +1,8 @@
+import { MaskedCapture } from "../../capture/masked-capture.ts";
 import type { DriftReply } from "../../dashboard/captured-messages.ts";
 import { isConflict } from "../../drift/compare-schemas.ts";
 import { readTraffic } from "../../drift/read-traffic.ts";
+import type { Capture } from "../capture/open-capture.ts";
 
 /** Takes a second or two. `excursor drift` reads all. */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -8,8 +10,9 @@ const MAX_ROWS = 100;
 const MAX_TEXT = 200;
 
 /** Compares the capture of the running gateway with our schema. */
-export async function captureDrift(file: string): Promise<DriftReply> {
-  const { differences, read, isCut } = await readTraffic(file, MAX_BYTES);
+export async function captureDrift(capture: Capture): Promise<DriftReply> {
+  const masked = new MaskedCapture(capture.file, capture.createMasker());
+  const { differences, read, isCut } = await readTraffic(masked, MAX_BYTES);
   const rows = differences.map((found) => ({
     what: found.what,
     owner: found.owner.slice(0, MAX_TEXT),

@@ -1,4 +1,5 @@
-import { readCapture, type StoredRecord, scanCapture } from "../../capture/capture-reader.ts";
+import type { StoredRecord } from "../../capture/capture-reader.ts";
+import { MaskedCapture } from "../../capture/masked-capture.ts";
 import { CallList, type CallSummary } from "../../capture/view/call-list.ts";
 import { viewMessage } from "../../capture/view/message-view.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -14,9 +15,10 @@ const CUTS = [100_000, 10_000, 1000, 100];
 export function capturedSource(capture: Capture | undefined): CapturedSource | undefined {
   if (!capture) return undefined;
   const { file } = capture;
+  const open = () => new MaskedCapture(file, capture.createMasker());
   return {
     async listCalls({ requests, upstream }) {
-      const found = (await readList(file))
+      const found = (await readList(open()))
         .wanted()
         .filter(({ requestId = "", conversation = "" }) => requests.has(requestId) || upstream.has(conversation));
       const downloads = new Set(found.flatMap(({ run, path }) => (isUpload(path) ? [] : (run ?? []))));
@@ -25,12 +27,14 @@ export function capturedSource(capture: Capture | undefined): CapturedSource | u
       return { file, calls: calls.slice(-MAX_CALLS).map(rowOf), isCut: calls.length > MAX_CALLS };
     },
     async readMessages(call, from, maxBytes) {
-      const calls = new Map((await readList(file, call)).wanted().map((summary) => [summary.call, summary]));
+      const masked = open();
+      const calls = new Map((await readList(masked, call)).wanted().map((summary) => [summary.call, summary]));
       if (calls.size === 0) throw new ExcursorError("not-found", `The capture has no call ${call}.`);
+      await masked.learn((number) => calls.has(number));
       const start = Math.min(...[...calls.values()].map(({ at }) => at));
       const messages: CapturedMessage[] = [];
       let bytes = 0;
-      for await (const stored of readCapture(file, from)) {
+      for await (const stored of masked.read(from)) {
         const path = stored.type === "message" ? calls.get(stored.call)?.path : undefined;
         const message = path === undefined ? undefined : viewOf(stored, { at: start, path }, maxBytes);
         if (!message) continue;
@@ -46,9 +50,9 @@ export function capturedSource(capture: Capture | undefined): CapturedSource | u
 const isUpload = (path: string): boolean => path.endsWith("/BidiAppend");
 
 /** Lists the calls of a capture, or one of them with the other calls of its run. */
-async function readList(file: string, call?: number): Promise<CallList> {
+async function readList(capture: MaskedCapture, call?: number): Promise<CallList> {
   const list = new CallList({ call });
-  await scanCapture(file, (stored) => list.add(stored), { wantsMessage: (of, count) => list.countMessage(of, count) });
+  await capture.scan((stored) => list.add(stored), { wantsMessage: (of, count) => list.countMessage(of, count) });
   return list;
 }
 

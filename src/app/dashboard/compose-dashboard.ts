@@ -76,7 +76,7 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo, run
           const { file, bytes, endReason = null } = capture;
           return { file, bytes, endReason };
         },
-        drift: capture && (() => captureDrift(capture.file)),
+        drift: capture && (() => captureDrift(capture)),
         account: () => reportAccount(opened, config),
         examine,
         logTail,

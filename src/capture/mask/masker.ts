@@ -1,42 +1,43 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { SecretForms } from "../../observe/secret-forms.ts";
-import { hasTrace, maskShapes } from "./secret-shapes.ts";
-import { hasBoundary } from "./word-boundary.ts";
+import { isSecretName, maskShapes, NAMED_SECRET } from "./secret-shapes.ts";
 
-const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
-/** Masks are remembered, so that long streams do not compute them again. */
-const MAX_REMEMBERED = 10_000;
+/** A text of these letters alone is a mask. */
+const LETTERS = "xyz";
+/** In JSON, a letter behind a backslash is a part of an escape. */
+const MASKED = /(?<!\\)[\w\u0080-\u00ff]/g;
+const UNMASKED = /(?<!\\)[\dA-Za-w_\u0080-\u00ff]/;
+/** Bytes of a text as hex, as an append has them. */
+const HEX = /^(?:[2-7][\da-f]){8,}$/;
+const MAX_SECRETS = 10_000;
 const MAX_SECRET_LENGTH = 16 * 1024;
-/** JSON writes a control character as six. */
-const MAX_FORM_RATIO = 6;
 
 /**
- * Replaces secrets by masks of the same length in bytes, so that lengths and frames still hold. The same secret has the
- * same mask throughout a capture, and another one in the next. Punctuation stays: an address still looks like one.
+ * Replaces secrets by masks of the same length in bytes, so that lengths and frames still hold. Punctuation stays: an
+ * address still looks like one. One masker gives a secret the same mask everywhere. A mask of a mask is the mask itself.
  */
 export class Masker {
   readonly #key = randomBytes(32);
   readonly #forms = new SecretForms();
-  readonly #masks = new Map<string, string>();
-  /** The masks themselves. What is masked already, such as a known token behind `Bearer`, keeps its mask. */
-  readonly #made = new Set<string>();
-
   readonly #known = new Set<string>();
-  #longestPhrase = 0;
 
-  /** The length of the longest registered secret that is not one word, in any form. */
-  get longestPhrase(): number {
-    return this.#longestPhrase;
+  constructor(secrets: readonly string[] = []) {
+    for (const secret of secrets) this.add(secret);
   }
 
   /** Registers a secret. Fewer than eight characters are ignored, since ordinary text has them. */
   add(secret: string): void {
     if (secret.length < SecretForms.MIN_LENGTH || secret.length > MAX_SECRET_LENGTH) return;
-    if (this.#known.has(secret) || this.#known.size >= MAX_REMEMBERED) return;
+    if (this.#known.has(secret) || this.#known.size >= MAX_SECRETS) return;
     this.#known.add(secret);
-    const text = Buffer.from(secret).toString("latin1");
-    this.#forms.add(text);
-    if (hasBoundary(text)) this.#longestPhrase = Math.max(this.#longestPhrase, text.length * MAX_FORM_RATIO);
+    this.#forms.add(Buffer.from(secret).toString("latin1"));
+  }
+
+  /** Registers what a text of this name is, or says in JSON that it is: a password, a key. */
+  learn(text: Buffer, name: string): void {
+    if (isSecretName(name)) this.add(text.toString("utf8"));
+    if (!text.includes('"')) return;
+    for (const [, , value = ""] of text.toString("utf8").matchAll(NAMED_SECRET)) this.add(value);
   }
 
   /** Masks a whole word that is known to be a secret. */
@@ -45,71 +46,37 @@ export class Masker {
   }
 
   text(text: string): string {
-    return Buffer.from(this.bytes(Buffer.from(text))).toString("utf8");
+    const bytes = Buffer.from(text);
+    this.mask(bytes);
+    return bytes.toString("utf8");
   }
 
-  /** Returns the same bytes if there is nothing to mask. */
-  bytes(bytes: Uint8Array): Uint8Array {
-    const masked = Buffer.from(bytes);
-    this.mask(masked);
-    return masked.equals(bytes) ? bytes : masked;
-  }
-
-  /**
-   * Masks a text in place, up to `end`. Returns how far it did: a secret that goes on behind `end` is left as it is, for the
-   * next time.
-   */
-  mask(bytes: Buffer, end = bytes.length): number {
-    let cut = end;
-    const maskBefore = (secret: string, start: number): string => {
-      if (start >= end) return secret;
-      if (start + secret.length <= end) return this.#maskOf(secret);
-      cut = Math.min(cut, start);
-      return secret;
-    };
+  /** Masks registered secrets, and what looks like a secret, in place. The bytes must be a whole text. */
+  mask(text: Buffer): void {
     // One character for each byte, so that lengths in bytes stay.
-    const known = this.#forms.replaceIn(bytes.toString("latin1"), maskBefore);
-    bytes.write(maskShapes(known, maskBefore).slice(0, cut), "latin1");
-    return cut;
+    const before = text.toString("latin1");
+    const after = maskShapes(this.#replaceKnown(before), (secret) => this.#maskOf(secret));
+    if (after !== before) text.write(after, "latin1");
   }
 
-  /** True only if {@link mask} would change nothing. Takes a fraction of its time. */
-  isClean(bytes: Buffer): boolean {
-    const text = bytes.toString("latin1");
-    return !hasTrace(text) && !this.#forms.areIn(text);
+  /** Masks registered secrets in any bytes. Returns the same ones if there are none. */
+  withoutKnown(bytes: Uint8Array): Uint8Array {
+    const before = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+    const after = this.#replaceKnown(before);
+    return after === before ? bytes : Buffer.from(after, "latin1");
   }
 
-  /** Masks the registered secrets in place. */
-  maskKnown(bytes: Buffer): void {
-    const text = bytes.toString("latin1");
-    const clean = this.#forms.replaceIn(text, (secret) => this.#maskOf(secret));
-    if (clean !== text) bytes.write(clean, "latin1");
-  }
-
-  /** Masks what looks like a secret, in place. The bytes must be a text: a tag or a length before it may look like a part of it. */
-  maskShapes(bytes: Buffer): void {
-    const text = bytes.toString("latin1");
-    const clean = maskShapes(text, (secret) => this.#maskOf(secret));
-    if (clean !== text) bytes.write(clean, "latin1");
+  #replaceKnown(latin1: string): string {
+    return this.#forms.replaceIn(latin1, (secret) => this.#maskOf(secret));
   }
 
   #maskOf(secret: string): string {
-    const known = this.#masks.get(secret);
-    if (known !== undefined) return known;
-    if (this.#made.has(secret)) return secret;
+    if (HEX.test(secret)) return Buffer.from(this.#maskOf(hexText(secret)), "latin1").toString("hex");
+    if (!UNMASKED.test(secret)) return secret;
     const digest = createHmac("sha256", this.#key).update(secret, "latin1").digest();
     let at = 0;
-    // In JSON, a letter behind a backslash is a part of an escape.
-    const mask = secret.replace(/(?<!\\)[\w\u0080-\u00ff]/g, () => {
-      const byte = digest[at++ % digest.length] ?? 0;
-      return LETTERS[(byte + at) % LETTERS.length] ?? "x";
-    });
-    if (this.#masks.size >= MAX_REMEMBERED) {
-      this.#masks.clear();
-      this.#made.clear();
-    }
-    this.#masks.set(secret, mask);
-    this.#made.add(mask);
-    return mask;
+    return secret.replace(MASKED, () => LETTERS[(digest[at++ % digest.length] ?? 0) % LETTERS.length] ?? "x");
   }
 }
+
+const hexText = (hex: string): string => Buffer.from(hex, "hex").toString("latin1");

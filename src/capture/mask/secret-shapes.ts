@@ -45,9 +45,9 @@ const TRACES: readonly RegExp[] = [
   /[:=](?<=(?:token|secret|passw(?:or)?d|key|credentials?|authorization)[\\"'`]{0,4}\s{0,3}[:=])/i,
 ];
 
-/** False only if {@link maskShapes} would change nothing. Takes a fraction of its time. */
-export const hasTrace = (text: string): boolean => TRACES.some((trace) => trace.test(text));
+/** False only if no shape is in the text. Takes a fraction of the time. */
+const hasTrace = (text: string): boolean => TRACES.some((trace) => trace.test(text));
 
-/** Replaces what looks like a secret by what `mask` returns for it and its place. The same length is expected. */
-export const maskShapes = (text: string, mask: (secret: string, start: number) => string): string =>
-  hasTrace(text) ? SHAPES.reduce((masked, shape) => masked.replace(shape, mask), text) : text;
+/** Replaces what looks like a secret by what `mask` returns for it, which has the same length. */
+export const maskShapes = (text: string, mask: (secret: string) => string): string =>
+  hasTrace(text) ? SHAPES.reduce((masked, shape) => masked.replace(shape, (secret) => mask(secret)), text) : text;

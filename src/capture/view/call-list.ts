@@ -38,7 +38,8 @@ export interface CallSummary {
   omitted?: string;
 }
 
-const RUN_OVER_HTTP1 = /SSE$|\/BidiAppend$/;
+/** Paths of the calls of a run over HTTP/1.1: one download and many uploads. */
+export const RUN_OVER_HTTP1 = /SSE$|\/BidiAppend$/;
 const MAX_TEXTS = 10_000;
 
 /** The headers are read for few calls only. */

@@ -1,5 +1,5 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { looksLikeText } from "../mask/leaves.ts";
+import { looksLikeText } from "../mask/message-texts.ts";
 
 /** A field as it is on the wire, with a guess of its meaning. */
 export interface FieldView {

@@ -62,14 +62,7 @@ export const serveCommand = () =>
     .option("--ollama-port <n>", "port for Ollama's clients; 0 picks a free one (default: 11434)", portNumber)
     .option(
       "--capture [file]",
-      "record the traffic to clients and upstreams, with secrets masked; without a file, in the home folder (see docs/capture.md)",
-    )
-    .addOption(
-      new Option("--capture-content <what>", "what a capture keeps of prompts and texts").choices([
-        "full",
-        "hash",
-        "none",
-      ]),
+      "record the traffic to clients and upstreams in a file that only you can read; without a file, in the home folder (see docs/capture.md)",
     )
     .option(
       "--redis <url>",

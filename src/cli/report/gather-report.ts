@@ -1,15 +1,12 @@
-import { existsSync, statSync } from "node:fs";
-import { homedir, release } from "node:os";
-import { join } from "node:path";
+import { release } from "node:os";
 import { openAccounts } from "../../app/accounts/open-accounts.ts";
 import { lastCapture } from "../../app/capture/open-capture.ts";
-import { givenSecrets } from "../../app/given-secrets.ts";
+import { ownFolders, ownSecrets } from "../../app/capture/own-secrets.ts";
 import { type LoadedConfig, loadConfig } from "../../app/load-config.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
-import { readCapture } from "../../capture/capture-reader.ts";
 import { Masker } from "../../capture/mask/masker.ts";
+import { MaskedCapture } from "../../capture/masked-capture.ts";
 import { explainConfig } from "../../config/explain-config.ts";
-import { keyOf } from "../../config/key-file.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { askSource } from "../../credentials/find-login.ts";
 import { readSmallFile } from "../../files/read-small-file.ts";
@@ -25,6 +22,8 @@ export interface ReportOptions {
   readonly request?: string | undefined;
   /** Instead of the newest one in the home folder. False: none. */
   readonly capture: string | boolean;
+  /** False: of prompts and texts in the capture only the length is kept. */
+  readonly content: boolean;
   /** A file with log lines, instead of those of the running gateway. */
   readonly log?: string | undefined;
 }
@@ -38,7 +37,6 @@ export interface Report {
   readonly missing: readonly string[];
 }
 
-const KEY_FILES = ["key", "bridge-key", "path-secret"] as const;
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 const MAX_LOG_LINES = 1000;
 
@@ -71,7 +69,7 @@ export async function gatherReport(options: ReportOptions): Promise<Report> {
     parts.push({ name: "log.jsonl", text, about: `${wanted.length} log lines` });
   }
   if (options.request === undefined || typeof options.capture === "string") {
-    parts.push(...(await captureParts(options.capture, loaded.home, missing)));
+    parts.push(...(await captureParts(options, loaded.home, masker, missing)));
   }
   if (options.request !== undefined) {
     const text = json(await usageOf(options.request, loaded.home));
@@ -82,13 +80,8 @@ export async function gatherReport(options: ReportOptions): Promise<Report> {
 
 /** Knows every secret that this machine has for the gateway. */
 async function maskerFor(loaded: LoadedConfig): Promise<Masker> {
-  const { values, home } = loaded;
-  const masker = new Masker();
+  const masker = new Masker([...ownSecrets(loaded), ...ownFolders(loaded.home)]);
   const onSecret = (secret: { reveal(): string }) => masker.add(secret.reveal());
-  const kept = KEY_FILES.filter((name) => existsSync(join(home, name))).map((name) => keyOf(home, name));
-  const given = [values.key, values.token, ...kept];
-  for (const secret of given) if (secret) onSecret(secret);
-  for (const secret of [...givenSecrets(), homedir()]) masker.add(secret);
   const accounts = openAccounts(loaded, { onSecret, onNotice: () => {} });
   try {
     for (const source of accounts.sources) {
@@ -119,16 +112,26 @@ async function logLines(file: string | undefined): Promise<readonly string[]> {
   return text.trimEnd().split("\n").slice(-MAX_LOG_LINES);
 }
 
-async function captureParts(wanted: string | boolean, home: string, missing: string[]): Promise<readonly ReportPart[]> {
+async function captureParts(
+  { capture: wanted, content: hasContent }: ReportOptions,
+  home: string,
+  masker: Masker,
+  missing: string[],
+): Promise<readonly ReportPart[]> {
   const file = wanted === true ? lastCapture(home) : wanted === false ? undefined : wanted;
   if (file === undefined) {
     if (wanted === true) missing.push("a capture: there is none. Record one with `excursor capture -- COMMAND`");
     return [];
   }
-  // Throws if the file is no capture: what is in other files is not masked.
-  await readCapture(file).next();
-  const about = `${file}: prompts, answers and files that a client sent. Secrets are masked`;
-  return [{ name: "last.capture", file, bytes: statSync(file).size, about }];
+  const capture = new MaskedCapture(file, masker, { hasContent });
+  // A gateway may write it still: what comes later is not in the report. Throws if the file is no capture.
+  const { offset } = await capture.scan(() => {}, { wantsMessage: () => false });
+  await capture.learn(undefined, { end: offset });
+  const content = () => capture.bytes(offset);
+  let bytes = 0;
+  for await (const part of content()) bytes += part.length;
+  const what = hasContent ? "prompts, answers and files that a client sent" : "calls, without what was said";
+  return [{ name: "last.capture", content, bytes, about: `${file}: ${what}. Secrets are masked` }];
 }
 
 async function usageOf(request: string, home: string): Promise<object> {

@@ -1,9 +1,7 @@
-import { createReadStream } from "node:fs";
-
-/** A file of an archive: its text, or the first bytes of a file on disk. */
+/** A file of an archive: its text, or its bytes, of which the number is known before. */
 export type ArchiveEntry =
   | { readonly name: string; readonly text: string }
-  | { readonly name: string; readonly file: string; readonly bytes: number };
+  | { readonly name: string; readonly content: () => AsyncIterable<Uint8Array>; readonly bytes: number };
 
 const BLOCK = 512;
 
@@ -14,8 +12,7 @@ export async function* tarArchive(entries: readonly ArchiveEntry[], timeS: numbe
     const size = "text" in entry ? Buffer.byteLength(entry.text) : entry.bytes;
     yield headerOf(entry.name, size, timeS);
     if (content) yield content;
-    // A file that is still written may have grown.
-    else if ("file" in entry && size > 0) yield* createReadStream(entry.file, { end: size - 1 });
+    else if ("content" in entry) yield* entry.content();
     yield Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
   }
   yield Buffer.alloc(2 * BLOCK);

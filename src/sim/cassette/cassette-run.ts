@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import type { CassetteCall, CassetteMessage } from "../../replay/cassette.ts";
@@ -7,6 +6,7 @@ import { isSameMapped, type Meaning, meaningOf, showMeaning } from "../../replay
 import { methodOf } from "../../wire/agent/frame-kind.ts";
 import { SERVER_HEARTBEAT } from "../../wire/agent/heartbeat.ts";
 import type { Uplink } from "../../wire/agent/rendezvous.ts";
+import { blobIdOf } from "../../wire/agent/state/blobs.ts";
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { encodeFrame, FLAG_END } from "../../wire/connect/envelope.ts";
 import type { FrameWriter } from "../frame-writer.ts";
@@ -29,7 +29,7 @@ export class CassetteRun implements Uplink<ConnectFailure> {
   readonly #path: string;
   readonly #out: FrameWriter;
   readonly #options: SimOptions;
-  readonly #ids: IdMap;
+  readonly #ids = new IdMap();
   #call: CassetteCall | undefined;
   /** What the client still has to send. */
   #due: CassetteMessage[] = [];
@@ -46,7 +46,6 @@ export class CassetteRun implements Uplink<ConnectFailure> {
     this.#path = path;
     this.#out = out;
     this.#options = options;
-    this.#ids = new IdMap(player.cassette.blobs);
     out.exchange.onOver((wasCut) => {
       clearInterval(this.#timer);
       const [waiting] = this.#due;
@@ -178,15 +177,14 @@ export class CassetteRun implements Uplink<ConnectFailure> {
     else exchange.truncate();
   }
 
-  /** Returns the message with the client's ids. A blob whose content changes gets another id. */
+  /** Returns the message with the client's ids. A blob whose content is not the recorded one gets another id. */
   #mapped({ meaning, bytes }: CassetteMessage): Uint8Array {
     if (meaning.kind === "kv_server_message.set_blob_args") {
       const { message } = fromBinary(AgentServerMessageSchema, bytes);
       const kv = message.case === "kvServerMessage" ? message.value.message : undefined;
       if (kv?.case === "setBlobArgs") {
         const { blobId, blobData } = kv.value;
-        const mapped = this.#ids.apply(blobData);
-        if (mapped !== blobData) this.#ids.addBlob(blobId, createHash("sha256").update(mapped).digest());
+        this.#ids.addBlob(blobId, blobIdOf(this.#ids.apply(blobData)));
       }
     }
     return this.#ids.apply(bytes);

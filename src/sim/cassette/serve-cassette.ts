@@ -35,7 +35,7 @@ async function serveWhole(exchange: SimExchange, player: CassettePlayer): Promis
   const { method, path } = exchange;
   const body = await exchange.readBody(MAX_BODY_BYTES);
   const call = player.findUnary(method, path, exchange.header("content-type"), body);
-  const ids = new IdMap(player.cassette.blobs);
+  const ids = new IdMap();
   const [sent] = call.messages.filter(({ direction }) => direction === "sent");
   if (sent) ids.learn(sent.bytes, body);
   const received = call.messages.filter(({ direction }) => direction === "received");

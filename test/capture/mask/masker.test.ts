@@ -5,7 +5,7 @@ import { Masker } from "../../../src/capture/mask/masker.ts";
 const TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhdXRoMHwxMjMifQ.c2lnbmF0dXJl";
 const KEY = `sk-${"q7".repeat(15)}`;
 
-describe("SEC-52 a capture holds no secrets", () => {
+describe("SEC-52 no secret is shown", () => {
   test.each([
     ["a token by its shape", `x ${TOKEN} y`, TOKEN],
     ["a bearer token", "authorization: Bearer abcdefgh12345678", "abcdefgh12345678"],
@@ -67,112 +67,49 @@ describe("SEC-52 a capture holds no secrets", () => {
   });
 
   test("masks a registered secret in every form, between binary bytes", () => {
-    const masker = new Masker();
-    masker.add("correct-horse-battery");
+    const masker = new Masker(["correct-horse-battery"]);
     const forms = [
       "correct-horse-battery",
       ...(["base64", "hex"] as const).map((form) => Buffer.from("correct-horse-battery").toString(form)),
     ];
     for (const form of forms) {
       const bytes = Buffer.concat([Buffer.from([0x0a, 0xff, 0x00]), Buffer.from(form), Buffer.from([0x12, 0x80])]);
-      const masked = Buffer.from(masker.bytes(bytes));
+      const masked = Buffer.from(masker.withoutKnown(bytes));
       expect(masked.includes(form)).toBe(false);
       expect(masked.length).toBe(bytes.length);
       expect([...masked.subarray(0, 3), ...masked.subarray(-2)]).toEqual([0x0a, 0xff, 0x00, 0x12, 0x80]);
     }
   });
 
-  test("gives a secret the same mask in one capture, and another in the next", () => {
+  test("the mask of a text in hex is the hex of a text", () => {
+    const masker = new Masker(["correct-horse-battery"]);
+    const masked = masker.text(Buffer.from("a correct-horse-battery b").toString("hex"));
+    expect(Buffer.from(masked, "hex").toString()).toMatch(/^a [xyz]{7}-[xyz]{5}-[xyz]{7} b$/);
+  });
+
+  test("gives a secret the same mask everywhere, and another masker another one", () => {
     const [one, other] = [new Masker(), new Masker()];
     expect(one.text(`a ${TOKEN}`).slice(2)).toBe(one.text(`bb ${TOKEN}`).slice(3));
     expect(one.text(TOKEN)).not.toBe(other.text(TOKEN));
   });
 
+  test("leaves what is masked as it is", () => {
+    const text = `Bearer ${TOKEN}, ${KEY} of ada.lovelace@example.com, DB_PASSWORD=correct-horse-battery\n/home/ada`;
+    const masked = new Masker().text(text);
+    expect(masked).not.toMatch(/lovelace|horse|q7|home\/ada/);
+    expect(new Masker().text(masked)).toBe(masked);
+  });
+
   test("keeps the length of any bytes", () => {
-    const masker = new Masker();
-    masker.add("/home/ada");
+    const masker = new Masker(["/home/ada"]);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const around = Buffer.concat([bytes, Buffer.from("/home/ada"), bytes]);
-        const masked = masker.bytes(around);
-        expect(masked.length).toBe(around.length);
-        expect(Buffer.from(masked).includes("/home/ada")).toBe(false);
-      }),
-    );
-  });
-
-  /** Secrets of every shape, parts of them, and what stands between. */
-  const parts = fc.constantFrom(
-    ...["Bearer ", "bearer%20", "BEARER  ", "eyJ", TOKEN, KEY, "sk-", "sk_", "exc_", "crsr-", "key-", "ghp_", "gho_"],
-    ...[
-      "github_pat_",
-      "xoxa-",
-      "xoxb-",
-      "xoxp-",
-      "@",
-      "%40",
-      "ada",
-      ".",
-      "example.com",
-      "/home/",
-      "/Users/",
-      "C:\\Users\\",
-    ],
-    ...[
-      "c:/Users/",
-      "Users",
-      "home/",
-      "WorkosCursorSessionToken=",
-      "://",
-      "me:pass",
-      "/",
-      "\\n",
-      '"',
-      " ",
-      "\n",
-      "-",
-      "_",
-    ],
-    ...["correct-horse-battery", "correct-ho", "rse-battery", Buffer.from("correct-horse-battery").toString("hex")],
-    ...["0123456789abcdef", "plain", "ä", "\u0080"],
-    ...["PASSWORD", "apiKey", "access_token", "Credentials", "authorization", "Basic ", ": ", "=", "='", '\\": \\"'],
-    ...["ghs_", "glpat-", "npm_", "hf_", "gsk_", "xai-", "xapp-", "AKIA", "AIza", "0123456789ABCDEF", "q7".repeat(18)],
-    ...["-----BEGIN PRIVATE KEY-----", "-----END"],
-  );
-  const anyText = fc
-    .array(fc.oneof({ weight: 3, arbitrary: parts }, fc.string({ maxLength: 8 })), { maxLength: 8 })
-    .map((texts) => Buffer.from(texts.join("")));
-
-  test("a text that is clean has nothing to mask", () => {
-    const masker = new Masker();
-    masker.add("correct-horse-battery");
-    fc.assert(
-      fc.property(anyText, (bytes) => {
-        fc.pre(masker.isClean(bytes));
-        const masked = Buffer.from(bytes);
+        const masked = Buffer.from(around);
         masker.mask(masked);
-        expect(masked).toEqual(bytes);
-      }),
-      { numRuns: 1000 },
-    );
-    expect(masker.isClean(Buffer.from("Ordinary text, 100 % of it: skip home, e.g. to users and keys."))).toBe(true);
-  });
-
-  test("masks up to a place, or to the secret that goes on behind it", () => {
-    const masker = new Masker();
-    masker.add("correct-horse-battery");
-    fc.assert(
-      fc.property(anyText, fc.nat(), (bytes, place) => {
-        const end = place % (bytes.length + 1);
-        const [whole, part] = [Buffer.from(bytes), Buffer.from(bytes)];
-        masker.mask(whole);
-        const done = masker.mask(part, end);
-        expect(done).toBeLessThanOrEqual(end);
-        expect(part.subarray(done)).toEqual(bytes.subarray(done));
-        // What is left is found again as a whole.
-        if (done === end) expect(part.subarray(0, done)).toEqual(whole.subarray(0, done));
+        expect(masked.length).toBe(around.length);
+        expect(masked.includes("/home/ada")).toBe(false);
       }),
     );
-    expect(masker.mask(Buffer.from("a correct-horse-battery b"), 10)).toBe(2);
   });
 });

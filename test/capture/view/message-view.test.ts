@@ -1,13 +1,9 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { expect, test } from "vitest";
-import { replaceBlobIds } from "../../../src/capture/blob-ids.ts";
 import type { CapturedMessage } from "../../../src/capture/records.ts";
 import { viewMessage } from "../../../src/capture/view/message-view.ts";
-import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../../src/gen/agent/v1/run_pb.ts";
-import { BidiAppendRequestSchema } from "../../../src/gen/aiserver/v1/bidi_pb.ts";
-import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
-import { blobIdOf, hexId } from "../../../src/wire/agent/state/blobs.ts";
+import { AgentServerMessageSchema } from "../../../src/gen/agent/v1/run_pb.ts";
 
 const RUN = "/agent.v1.AgentService/Run";
 
@@ -79,20 +75,4 @@ test("shows bytes that are no message as hex, also where our schema expects one"
   const bytes = Buffer.from("ff00ff", "hex");
   expect(viewMessage(frame(bytes), "/a.v1.Unknown/Call").value).toEqual({ hex: "ff00ff" });
   expect(viewMessage(frame(bytes), RUN)).toEqual({ kind: "unreadable", value: { hex: "ff00ff" } });
-});
-
-test("shows the new id of a masked blob in the hex of an append, too", () => {
-  const [before, after] = [blobIdOf(Buffer.from("secret")), blobIdOf(Buffer.from("masked"))];
-  const payload = toBinary(
-    AgentClientMessageSchema,
-    create(AgentClientMessageSchema, {
-      message: { case: "runRequest", value: { preFetchedBlobs: [{ id: before, value: Buffer.from("masked") }] } },
-    }),
-  );
-  const bytes = encodeAppend({ requestId: "r-1", seqno: 0n, payload });
-  const ids = new Map([[hexId(before), hexId(after)]]);
-  const replaced = fromBinary(BidiAppendRequestSchema, replaceBlobIds(bytes, BidiAppendRequestSchema, ids));
-  expect(replaced.data).toContain(hexId(after));
-  expect(replaced.data).not.toContain(hexId(before));
-  expect(replaceBlobIds(bytes, BidiAppendRequestSchema, new Map([["00", "01"]]))).toEqual(Buffer.from(bytes));
 });

@@ -17,6 +17,7 @@ import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
 import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
+import { openMasked } from "../../capture/support/masked-records.ts";
 import { setUpDriver } from "../../drivers/cursor/support/driver-stage.ts";
 import { cassetteFile, isRecording } from "./cassette-file.ts";
 
@@ -61,7 +62,10 @@ export function cassette<Result>(recorded: CassetteCase<Result>): void {
       const left: string[] = [];
       const file = join(tmpdir(), `excursor-${randomUUID()}.capture`);
       onTestFinished(() => rm(file, { force: true }));
-      const sim = { cassette: await loadCassette(cassetteFile(name)), onLeave: (text: string) => left.push(text) };
+      const sim = {
+        cassette: await loadCassette(openMasked(cassetteFile(name))),
+        onLeave: (text: string) => left.push(text),
+      };
       const stage = await setUp(driver, transport, sim, file);
       const result = await act(stage.driver);
       await expect.poll(() => stage.openRuns()).toBe(0);
@@ -69,7 +73,7 @@ export function cassette<Result>(recorded: CassetteCase<Result>): void {
         checkpoints: stage.checkpoints,
         async sent(kind, schema) {
           await stage.close();
-          const messages = (await loadCassette(file)).calls.flatMap((call) => call.messages);
+          const messages = (await loadCassette(openMasked(file))).calls.flatMap((call) => call.messages);
           const found = messages.filter(
             ({ direction, meaning }) => direction === "sent" && `${meaning.kind}.`.startsWith(`${kind}.`),
           );

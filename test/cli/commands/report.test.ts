@@ -88,6 +88,13 @@ describe("excursor report", { timeout: 90_000 }, () => {
     writeFileSync(capture, files["last.capture"] ?? "");
     expect((await start(["inspect", capture]).exited).stdout).toContain("/agent.v1.AgentService/Run");
 
+    expect(files["last.capture"]?.includes("@sim say")).toBe(true);
+    const empty = join(folder, "c.tar.gz");
+    await start(["report", "--no-content", "--yes", "--out", empty], environment).exited;
+    const withoutContent = unpack(empty)["last.capture"];
+    expect(withoutContent?.length).toBe(files["last.capture"]?.length);
+    expect(withoutContent?.includes("@sim say")).toBe(false);
+
     const again = await start(["report", "--yes", "--out", out], environment).exited;
     expect([again.code, again.stderr]).toEqual([74, expect.stringContaining("Cannot write the report")]);
 

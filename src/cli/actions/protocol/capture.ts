@@ -9,7 +9,6 @@ import { formatBytes } from "../../terminal/format-bytes.ts";
 
 interface CaptureFlags {
   readonly out?: string | undefined;
-  readonly content: "full" | "hash" | "none";
   readonly maxSize?: number | undefined;
   readonly listen: boolean;
   readonly upstream?: string | undefined;
@@ -52,7 +51,7 @@ export async function runCapture(command: readonly string[], flags: CaptureFlags
 }
 
 /** Its own listeners on free ports, so that it can run beside a gateway. */
-const settingsOf = ({ out, content, maxSize, upstream }: CaptureFlags) => ({
+const settingsOf = ({ out, maxSize, upstream }: CaptureFlags) => ({
   port: 0,
   host: "127.0.0.1",
   cursorFace: true,
@@ -61,7 +60,6 @@ const settingsOf = ({ out, content, maxSize, upstream }: CaptureFlags) => ({
   bridge: false,
   logLevel: "warn",
   capture: out ?? true,
-  captureContent: content,
   upstream,
   "limits.captureBytes": maxSize === undefined ? undefined : maxSize * 1024 * 1024,
 });

@@ -4,6 +4,7 @@ import { schemaOf } from "../../../drift/own-schema.ts";
 import { loadOwnFiles } from "../../../drift/own-schema-files.ts";
 import { readSdk } from "../../../drift/read-sdk.ts";
 import { readTraffic } from "../../../drift/read-traffic.ts";
+import { openMaskedCapture } from "../../open-masked-capture.ts";
 import { formatTable } from "../../terminal/format-table.ts";
 import { printable } from "../../terminal/printable.ts";
 
@@ -24,7 +25,7 @@ export async function runDrift({ file, sdk, rpcs, json }: DriftFlags): Promise<n
 }
 
 async function compareTraffic(file: string, json: boolean): Promise<number> {
-  const { differences, read, problem } = await readTraffic(file);
+  const { differences, read, problem } = await readTraffic(openMaskedCapture(file));
   if (problem !== undefined) process.stderr.write(`${problem}\n`);
   const conflicts = differences.filter(isConflict).length;
   const rows = conflictsFirst(differences).map(({ type, what, owner, name, ours = "", theirs = "", count, example }) =>

@@ -1,16 +1,16 @@
 import { once } from "node:events";
 import { createWriteStream, type WriteStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { replaceBlobIds } from "../../../capture/blob-ids.ts";
-import { methodAt } from "../../../capture/call-schema.ts";
-import { type CaptureTail, readCapture, type StoredRecord, scanCapture } from "../../../capture/capture-reader.ts";
-import type { CapturedMessage, CaptureRecord } from "../../../capture/records.ts";
+import type { CaptureTail, StoredRecord } from "../../../capture/capture-reader.ts";
+import type { MaskedCapture } from "../../../capture/masked-capture.ts";
+import type { CaptureRecord } from "../../../capture/records.ts";
 import { CallList, type CallSummary, type CaptureFilter } from "../../../capture/view/call-list.ts";
 import { describeTail } from "../../../capture/view/describe-tail.ts";
 import { HarEntries } from "../../../capture/view/har.ts";
 import { kindOf, type MessageView, viewMessage } from "../../../capture/view/message-view.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { fileError } from "../../../files/file-error.ts";
+import { openMaskedCapture } from "../../open-masked-capture.ts";
 import { formatBytes } from "../../terminal/format-bytes.ts";
 import { formatTable } from "../../terminal/format-table.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -29,31 +29,30 @@ const FOLLOW_MS = 200;
 
 export async function runInspect(file: string, flags: InspectFlags): Promise<void> {
   if (flags.follow) return follow(file, flags);
-  const list = await listCalls(file, flags);
+  const capture = openMaskedCapture(file);
+  const list = await listCalls(capture, flags);
   if (flags.call !== undefined && list.wanted().length === 0) {
     throw new ExcursorError("not-found", `${file} has no call ${flags.call}, or the filters leave it out.`, {
       hint: "List the calls without --call.",
     });
   }
-  if (flags.har !== undefined) return exportHar(file, flags.har, list);
-  if (flags.jsonl) return printLines(file, list);
-  if (flags.call !== undefined) return printTimeline(file, list, flags.call, flags);
+  const wanted = new Set(list.wanted().map(({ call }) => call));
+  if (flags.har !== undefined || flags.jsonl || flags.call !== undefined)
+    await capture.learn((call) => wanted.has(call));
+  if (flags.har !== undefined) return exportHar(capture, flags.har, list);
+  if (flags.jsonl) return printLines(capture, list);
+  if (flags.call !== undefined) return printTimeline(capture, list, flags.call, flags);
   const calls = list.wanted();
   process.stdout.write(flags.json ? `${JSON.stringify(calls, null, 2)}\n` : tableOf(calls, list.count));
 }
 
-type Listing = CallList & { readonly blobIds: ReadonlyMap<string, string> };
-
 /** Reads the capture once, for its calls. Says on stderr if it has no proper end. */
-async function listCalls(file: string, filter: CaptureFilter): Promise<Listing> {
-  const blobIds = new Map<string, string>();
-  const list = Object.assign(new CallList(filter), { blobIds });
-  const onRecord = (stored: StoredRecord) => {
-    const record = list.add(stored);
-    if (record?.type === "note" && record.note.type === "blob") blobIds.set(record.note.from, record.note.to);
-  };
-  const tail = await scanCapture(file, onRecord, { wantsMessage: (call, count) => list.countMessage(call, count) });
-  for (const line of problemsOf(file, tail, list)) process.stderr.write(`${line}\n`);
+async function listCalls(capture: MaskedCapture, filter: CaptureFilter): Promise<CallList> {
+  const list = new CallList(filter);
+  const tail = await capture.scan((stored) => list.add(stored), {
+    wantsMessage: (call, count) => list.countMessage(call, count),
+  });
+  for (const line of problemsOf(capture.file, tail, list)) process.stderr.write(`${line}\n`);
   return list;
 }
 
@@ -67,30 +66,20 @@ function problemsOf(file: string, tail: CaptureTail, { damaged, endReason }: Cal
 
 /** Calls `onMessage` for each message that the filter lets through. */
 async function readMessages(
-  file: string,
-  list: Listing,
+  capture: MaskedCapture,
+  list: CallList,
   onMessage: (message: Extract<CaptureRecord, { type: "message" }>, call: CallSummary) => void,
 ): Promise<void> {
   const wanted = new Set(list.wanted().map(({ call }) => call));
-  const onRecord = (stored: StoredRecord) => {
-    if (stored.type !== "message") return;
-    const record = stored.read();
-    const call = list.of(stored.call);
-    if (record?.type !== "message" || !call || !list.isWanted(record, call.path)) return;
-    onMessage(withBlobIds(record, call.path, list.blobIds), call);
-  };
-  await scanCapture(file, onRecord, { wantsMessage: (call) => wanted.has(call) });
-}
-
-function withBlobIds<Message extends CapturedMessage>(
-  message: Message,
-  path: string,
-  ids: ReadonlyMap<string, string>,
-): Message {
-  if (message.form === "event") return message;
-  const method = methodAt(path);
-  const schema = message.direction === "sent" ? method?.input : method?.output;
-  return { ...message, bytes: replaceBlobIds(message.bytes, schema, ids) };
+  await capture.scan(
+    (stored) => {
+      if (stored.type !== "message") return;
+      const record = stored.read();
+      const call = list.of(stored.call);
+      if (record?.type === "message" && call && list.isWanted(record, call.path)) onMessage(record, call);
+    },
+    { wantsMessage: (call) => wanted.has(call) },
+  );
 }
 
 /** `count` is the number of calls in the capture. */
@@ -120,14 +109,14 @@ function tableOf(calls: readonly CallSummary[], count: number): string {
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23);
 
 /** Prints the messages of a call, or of the run over HTTP/1.1 that it is a part of, by their times. */
-async function printTimeline(file: string, list: Listing, call: number, flags: InspectFlags): Promise<void> {
+async function printTimeline(capture: MaskedCapture, list: CallList, call: number, flags: InspectFlags): Promise<void> {
   const { json, messages } = flags;
   const calls = list.wanted();
   const shown = list.of(call) ?? calls[0];
   if (!shown) return;
   const start = Math.min(...calls.map(({ at }) => at));
   const rows: { readonly at: number; readonly cells: readonly string[]; readonly view?: MessageView }[] = [];
-  await readMessages(file, list, (message, { call: number, path }) => {
+  await readMessages(capture, list, (message, { call: number, path }) => {
     const { at, direction, bytes } = message;
     const time = `+${Math.round(at - start)} ms`;
     const cells = [time, `#${number}`, direction, kindOf(message, path), formatBytes(bytes.length)];
@@ -175,33 +164,85 @@ const lineOf = (message: Extract<CaptureRecord, { type: "message" }>, { path, co
     ...viewMessage(message, path),
   });
 
-async function printLines(file: string, list: Listing): Promise<void> {
-  await readMessages(file, list, (message, call) => process.stdout.write(`${lineOf(message, call)}\n`));
-}
+const printLines = (capture: MaskedCapture, list: CallList): Promise<void> =>
+  readMessages(capture, list, (message, call) => process.stdout.write(`${lineOf(message, call)}\n`));
 
 /** Prints messages as they come. Ends with the capture's own end, or with Ctrl-C. */
 async function follow(file: string, flags: InspectFlags): Promise<void> {
+  const capture = openMaskedCapture(file);
   const list = new CallList({ ...flags, direction: undefined, kind: undefined });
   const filter = new CallList(flags);
+  const ended = new EndedCalls();
   let offset = 0;
   while (list.endReason === undefined) {
-    const tail = await scanCapture(
-      file,
+    const tail = await capture.scan(
       (stored) => {
         list.add(stored);
         const call = list.of(stored.call);
-        if (stored.type !== "message" || !call || !list.isWantedCall(call)) return;
-        const message = stored.read();
-        if (message?.type !== "message" || !filter.isWanted(message, call.path)) return;
-        const { direction, bytes, at } = message;
-        const facts = [clock(at), `#${call.call}`, direction, kindOf(message, call.path), formatBytes(bytes.length)];
-        process.stdout.write(`${flags.jsonl ? lineOf(message, call) : printable(facts.join("  "))}\n`);
+        if (!call || !list.isWantedCall(call)) return;
+        if (flags.jsonl) ended.add(stored, call);
+        else if (stored.type === "message") printFact(stored, call, filter);
       },
       { offset },
     );
+    for (const { calls, from, end } of ended.take()) {
+      const texts = openMaskedCapture(file);
+      await texts.learn((call) => calls.has(call), { from, end });
+      for await (const stored of texts.read(from)) {
+        if (stored.offset >= end) break;
+        const call = list.of(stored.call);
+        if (!call || !calls.has(stored.call) || stored.type !== "message") continue;
+        const message = stored.read();
+        if (message?.type === "message" && filter.isWanted(message, call.path)) {
+          process.stdout.write(`${lineOf(message, call)}\n`);
+        }
+      }
+    }
     if (tail.type === "damaged") break;
     offset = tail.offset;
     await sleep(FOLLOW_MS);
+  }
+}
+
+function printFact(stored: StoredRecord, call: CallSummary, filter: CallList): void {
+  const message = stored.read();
+  if (message?.type !== "message" || !filter.isWanted(message, call.path)) return;
+  const { direction, bytes, at } = message;
+  const facts = [clock(at), `#${call.call}`, direction, kindOf(message, call.path), formatBytes(bytes.length)];
+  process.stdout.write(`${printable(facts.join("  "))}\n`);
+}
+
+/** Calls that are over, and where they are in the file. */
+interface EndedCall {
+  readonly calls: ReadonlySet<number>;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** Gathers calls until their texts are complete: over HTTP/1.1 the uploads of a run, until its download ends. */
+class EndedCalls {
+  /** By the run, and by the call if there is none. */
+  readonly #open = new Map<string, { readonly calls: Set<number>; readonly from: number; hasDownload: boolean }>();
+  #ended: EndedCall[] = [];
+
+  add({ type, offset }: StoredRecord, { call, path, run = `#${call}` }: CallSummary): void {
+    const open = this.#open.get(run) ?? { calls: new Set<number>(), from: offset, hasDownload: false };
+    const isUpload = path.endsWith("/BidiAppend");
+    if (type === "call") {
+      open.calls.add(call);
+      open.hasDownload ||= !isUpload;
+      this.#open.set(run, open);
+    }
+    if (type !== "end" || (isUpload && open.hasDownload)) return;
+    this.#open.delete(run);
+    this.#ended.push({ calls: open.calls, from: open.from, end: offset });
+  }
+
+  /** Returns each once. */
+  take(): readonly EndedCall[] {
+    const ended = this.#ended;
+    this.#ended = [];
+    return ended;
   }
 }
 
@@ -216,7 +257,7 @@ async function createHar(target: string): Promise<WriteStream> {
   }
 }
 
-async function exportHar(file: string, target: string, list: Listing): Promise<void> {
+async function exportHar(capture: MaskedCapture, target: string, list: CallList): Promise<void> {
   const wanted = new Set(list.wanted().map(({ call }) => call));
   const entries = new HarEntries();
   const out = await createHar(target);
@@ -224,13 +265,12 @@ async function exportHar(file: string, target: string, list: Listing): Promise<v
   out.write(`{"log":{"version":"1.2","creator":${creator},"entries":[`);
   let count = 0;
   const write = (entry: object) => out.write(`${count++ === 0 ? "" : ","}\n${JSON.stringify(entry)}`);
-  const records = readCapture(file);
-  for await (const stored of records) {
+  for await (const stored of capture.read()) {
     if (!wanted.has(stored.call)) continue;
     const record = stored.read();
     const path = list.of(stored.call)?.path ?? "";
     if (!record || (record.type === "message" && !list.isWanted(record, path))) continue;
-    const entry = entries.add(record.type === "message" ? withBlobIds(record, path, list.blobIds) : record);
+    const entry = entries.add(record);
     if (entry && !write(entry)) await once(out, "drain");
   }
   for (const entry of entries.rest()) write(entry);

@@ -1,6 +1,8 @@
 import { styleText } from "node:util";
 import { openAccounts } from "../../../app/accounts/open-accounts.ts";
 import { type LoadedConfig, loadConfig } from "../../../app/load-config.ts";
+import type { Masker } from "../../../capture/mask/masker.ts";
+import { MaskedCapture } from "../../../capture/masked-capture.ts";
 import { backendOrigin } from "../../../config/backend-origin.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { Secret } from "../../../core/secret.ts";
@@ -13,6 +15,7 @@ import { createConnectionPool } from "../../../wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../wire/http/h1-transport.ts";
 import { parseOrigin } from "../../../wire/http/http.ts";
 import { proxyFromEnvironment } from "../../../wire/http/proxy.ts";
+import { createMasker } from "../../open-masked-capture.ts";
 import { printable } from "../../terminal/printable.ts";
 
 interface ReplayFlags {
@@ -31,7 +34,8 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
   const loaded = loadConfig({ flags: { account }, environment: process.env });
   const { origin } = parseOrigin(flags.to);
   checkTarget(origin, loaded, flags.yes);
-  const cassette = await loadCassette(file);
+  const masker = createMasker();
+  const cassette = await loadCassette(new MaskedCapture(file, masker));
   if (cassette.problem !== undefined) process.stderr.write(`${cassette.problem}\n`);
   const token = await findToken(origin, flags);
   const findProxy = proxyFromEnvironment(process.env);
@@ -45,7 +49,8 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
       timeoutMs: flags.timeout * 1000,
       headersFor: headersWith(token),
     };
-    for await (const replay of replayCassette(cassette, target)) {
+    for await (const raw of replayCassette(cassette, target)) {
+      const replay = maskAnswer(raw, masker);
       replays.push(replay);
       if (!json) process.stdout.write(lineOf(replay));
     }
@@ -64,6 +69,14 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
     process.stderr.write("The backend wants a token, and the calls had none. Give --account or --token-from.\n");
   }
   return counts.different > 0 ? 1 : 0;
+}
+
+/** Masks what the backend says now as what it has said: both are shown. */
+function maskAnswer(replay: CallReplay, masker: Masker): CallReplay {
+  const now = replay.difference?.now;
+  return replay.difference && now
+    ? { ...replay, difference: { ...replay.difference, now: { ...now, text: masker.text(now.text) } } }
+    : replay;
 }
 
 /** True if the backend refused a call that it took when it was recorded, for want of a token. */

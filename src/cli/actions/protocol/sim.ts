@@ -5,6 +5,7 @@ import { loadCassette } from "../../../replay/cassette.ts";
 import type { SimOptions, TraceEntry } from "../../../sim/options.ts";
 import { parseScripts } from "../../../sim/script/parse.ts";
 import { startSim } from "../../../sim/server.ts";
+import { openMaskedCapture } from "../../open-masked-capture.ts";
 import { nextSignal } from "../../shutdown.ts";
 import { printable } from "../../terminal/printable.ts";
 
@@ -31,7 +32,7 @@ export interface SimFlags {
 export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
   const signal = nextSignal();
   const trace = flags.trace === undefined ? undefined : await openTrace(flags.trace);
-  const cassette = flags.cassette === undefined ? undefined : await loadCassette(flags.cassette);
+  const cassette = flags.cassette === undefined ? undefined : await loadCassette(openMaskedCapture(flags.cassette));
   const sim = await startSim({
     port: flags.port,
     hostConfig: flags.hostConfig,

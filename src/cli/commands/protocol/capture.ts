@@ -1,4 +1,4 @@
-import { Command, Option } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import { wholeNumber } from "../../option-values.ts";
 
 export const captureCommand = () =>
@@ -6,11 +6,6 @@ export const captureCommand = () =>
     .description("Run a program and record what its Cursor, OpenAI and Anthropic clients say to their upstreams.")
     .argument("[command...]", "the program and its arguments, after --")
     .option("--out <file>", "a new file for the capture, instead of one in the home folder")
-    .addOption(
-      new Option("--content <what>", "what it keeps of prompts and texts")
-        .choices(["full", "hash", "none"] as const)
-        .default("full" as const),
-    )
     .option("--max-size <mb>", "megabytes after which the capture ends (default: 256)", wholeNumber)
     .option("--listen", "run no program: print the addresses, and record until Ctrl-C", false)
     .option("--upstream <url>", "backend to use instead of Cursor's")
@@ -19,8 +14,9 @@ export const captureCommand = () =>
     .addHelpText(
       "after",
       `
-Tokens, keys, cookies, e-mail addresses and the path of your home folder are masked before anything is written.
-Prompts, answers and files that the client sends are in the capture, unless --content says otherwise.
+The capture has prompts, answers and files that the client sends. Only you can read it. Credentials in headers, and keys
+and tokens of the gateway, are masked in it; whatever else looks like a secret is masked where a capture is shown, exported
+or reported. Give away a report, not the file.
 
   excursor capture -- node my-agent.js
   excursor inspect FILE`,

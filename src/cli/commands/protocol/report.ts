@@ -6,6 +6,7 @@ export const reportCommand = () =>
     .option("--request <id>", "add the usage rows and log lines of this request, instead of the last capture")
     .option("--capture <file>", "add this capture, instead of the newest one in the home folder")
     .option("--no-capture", "add no capture: it holds prompts and answers")
+    .option("--no-content", "keep only the length of prompts and texts in the capture")
     .option("--log <file>", "take log lines from this file, instead of from the running gateway")
     .option("--out <file>", "a new file, instead of excursor-report-TIME.tar.gz in this folder")
     .option("--yes", "write without asking", false)
@@ -14,7 +15,8 @@ export const reportCommand = () =>
       "after",
       `
 The archive has the versions, the settings without secrets, the findings of the doctor, log lines and the last capture.
-Tokens, keys, e-mail addresses and the path of your home folder are masked. Prompts and answers are only in the capture.
+Tokens, keys, e-mail addresses and the path of your home folder are masked. Prompts and answers are only in the capture,
+which leaves them out with --no-content.
 Nothing is sent anywhere: attach the file yourself.`,
     )
     .action(async ({ capture = true, ...flags }) => {
