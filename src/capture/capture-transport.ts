@@ -118,22 +118,21 @@ const withCookies = ({ headers, cookies }: Parameters<HttpHandler["head"]>[0]): 
 
 const GZIP: readonly string[] = ["gzip"];
 
-const NO_FRAMES = { end: 0, count: 0 };
 const ENVELOPE_BYTES = 5;
 /** A damaged record is a small loss. */
 const MAX_FRAMES_BYTES = 64 * 1024;
 
-/** Finds whole frames without flags at a place of a chunk: they are recorded as they are. */
-function plainFrames(chunk: Uint8Array, from: number): { readonly end: number; readonly count: number } {
-  const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length);
-  let [end, count] = [from, 0];
+/** Returns where whole frames without flags end, from a place of a chunk on: they are recorded as they are. */
+function endOfFrames(chunk: Uint8Array, from: number): number {
+  const byteAt = (at: number) => chunk[at] ?? 0;
+  let end = from;
   while (end + ENVELOPE_BYTES <= chunk.length && chunk[end] === 0) {
-    const next = end + ENVELOPE_BYTES + view.getUint32(end + 1);
-    if (next > chunk.length || (count > 0 && next - from > MAX_FRAMES_BYTES)) break;
+    const length = byteAt(end + 1) * 2 ** 24 + ((byteAt(end + 2) << 16) | (byteAt(end + 3) << 8) | byteAt(end + 4));
+    const next = end + ENVELOPE_BYTES + length;
+    if (next > chunk.length || (end > from && next - from > MAX_FRAMES_BYTES)) break;
     end = next;
-    count++;
   }
-  return { end, count };
+  return end;
 }
 
 /** Reads the messages of a body as its bytes come. */
@@ -168,9 +167,11 @@ export function readBody(
     tell("frame", payload, flags & ~FLAG_COMPRESSED, flags & FLAG_COMPRESSED ? GZIP : undefined);
   const takeFrames = (chunk: Uint8Array) => {
     for (let at = 0; at < chunk.length; ) {
-      const plain = direction === "received" && decoder.heldBytes === 0 ? plainFrames(chunk, at) : NO_FRAMES;
-      if (plain.count > 0) recording.frames(direction, chunk.subarray(at, plain.end), plain.count);
-      at = Math.max(at, plain.end);
+      const plainEnd = direction === "received" && decoder.heldBytes === 0 ? endOfFrames(chunk, at) : at;
+      if (plainEnd > at) {
+        recording.frames(direction, at === 0 && plainEnd === chunk.length ? chunk : chunk.subarray(at, plainEnd));
+        at = plainEnd;
+      }
       const end = Math.min(chunk.length, at + decoder.missingBytes);
       if (at < end) decoder.push(chunk.subarray(at, end), onFrame);
       at = end;

@@ -193,3 +193,15 @@ export function countFrames(view: DataView, from: number, to: number): number {
   for (let at = from; at + ENVELOPE_BYTES <= to; count++) at += ENVELOPE_BYTES + view.getUint32(at + 1);
   return count;
 }
+
+/** Returns how many frames these bytes are, and the length of the longest. */
+export function measureFrames(bytes: Uint8Array): { readonly count: number; readonly longest: number } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let [count, longest] = [0, 0];
+  for (let at = 0; at + ENVELOPE_BYTES <= bytes.length; count++) {
+    const length = view.getUint32(at + 1);
+    if (length > longest) longest = length;
+    at += ENVELOPE_BYTES + length;
+  }
+  return { count, longest };
+}

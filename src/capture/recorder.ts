@@ -6,6 +6,7 @@ import { Masker } from "./mask/masker.ts";
 import { MessageTexts } from "./mask/message-texts.ts";
 import { isSecretName } from "./mask/secret-shapes.ts";
 import { createPreciseClock } from "./precise-clock.ts";
+import { measureFrames } from "./record-format.ts";
 import type { CallEnd, CallHead, CapturedMessage, CaptureNote, CaptureRecord, ResponseInfo } from "./records.ts";
 import { RunConversations } from "./run-conversations.ts";
 
@@ -22,6 +23,20 @@ export interface CaptureCounts {
   readonly conversations: number;
 }
 
+/** Frames of one call that came one after the other. They are one record: there may be millions. */
+interface Batch {
+  readonly call: number;
+  readonly at: number;
+  readonly direction: CapturedMessage["direction"];
+  readonly chunks: Uint8Array[];
+  bytes: number;
+}
+
+/** Frames wait this long for more. */
+const BATCH_MS = 5;
+/** A damaged record is a small loss. */
+const MAX_BATCH_BYTES = 64 * 1024;
+
 /**
  * Records calls into a capture. Only credentials in headers, and secrets that are known by their value, are masked here:
  * {@link MaskedCapture} masks what looks like one, when the texts are complete.
@@ -32,6 +47,9 @@ export class CaptureRecorder {
   readonly #texts = new MessageTexts();
   readonly #now: () => number;
   readonly #conversations = new RunConversations();
+  /** By call. */
+  readonly #batches = new Map<number, Batch>();
+  #timer: NodeJS.Timeout | undefined;
   #calls = 0;
   #messageCount = 0;
 
@@ -48,7 +66,10 @@ export class CaptureRecorder {
   call(head: CallHead): CallRecording {
     const call = ++this.#calls;
     const place = () => ({ call, at: this.#now() });
-    const add = (record: Unplaced<CaptureRecord>) => this.#writer.write({ ...record, ...place() } as CaptureRecord);
+    const add = (record: Unplaced<CaptureRecord>) => {
+      this.#flush();
+      this.#writer.write({ ...record, ...place() } as CaptureRecord);
+    };
     learnHeaders(head.headers, this.#masker);
     for (const [name, value] of new URLSearchParams(head.path.split("?")[1])) {
       if (isSecretName(name)) this.#masker.add(value);
@@ -74,9 +95,14 @@ export class CaptureRecorder {
         }
         add({ type: "message", ...message, bytes: this.#masked(message.bytes) });
       },
-      frames: (direction, bytes, count) => {
-        this.#messageCount += count;
-        this.#writer.write({ type: "frames", ...place(), direction, bytes: this.#masked(bytes) });
+      frames: (direction, bytes) => {
+        let batch = this.#batches.get(call);
+        if (batch && (batch.bytes > MAX_BATCH_BYTES || batch.direction !== direction)) this.#flush();
+        batch = this.#batches.get(call) ?? { ...place(), direction, chunks: [], bytes: 0 };
+        this.#timer ??= setTimeout(() => this.#onTimer(), BATCH_MS).unref();
+        this.#batches.set(call, batch);
+        batch.chunks.push(bytes);
+        batch.bytes += bytes.length;
       },
       note: (note) => add({ type: "note", note }),
       end: (end) => add({ type: "end", end: { ...end, trailers: end.trailers && this.#headers(end.trailers) } }),
@@ -84,7 +110,27 @@ export class CaptureRecorder {
   }
 
   close(): void {
+    clearTimeout(this.#timer);
+    this.#flush();
     this.#writer.close();
+  }
+
+  #onTimer(): void {
+    this.#timer = undefined;
+    this.#flush();
+  }
+
+  /** Called before any other record, so that the times of all calls are in order. */
+  #flush(): void {
+    for (const { call, at, direction, chunks } of this.#batches.values()) {
+      const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+      const { count, longest } = measureFrames(whole);
+      this.#messageCount += count;
+      // Pieces of text are often too short for a secret.
+      const bytes = longest < this.#masker.shortest ? whole : this.#masked(whole);
+      this.#writer.write({ type: "frames", call, at, direction, bytes });
+    }
+    this.#batches.clear();
   }
 
   /** Over HTTP/1.1 a request id says which run a message belongs to. */
@@ -116,8 +162,8 @@ type Unplaced<Record> = Record extends unknown ? Omit<Record, "call" | "at"> : n
 export interface CallRecording {
   response(head: ResponseInfo): void;
   message(message: CapturedMessage): void;
-  /** Records whole frames that came together: `count` messages, each in its envelope, uncompressed. */
-  frames(direction: CapturedMessage["direction"], bytes: Uint8Array, count: number): void;
+  /** Records whole frames that came together: messages, each in its envelope, uncompressed. The bytes must not change. */
+  frames(direction: CapturedMessage["direction"], bytes: Uint8Array): void;
   note(note: CaptureNote): void;
   end(end: CallEnd): void;
 }

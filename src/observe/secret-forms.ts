@@ -22,11 +22,18 @@ export class SecretForms {
   static readonly MIN_LENGTH = WINDOW;
   /** Forms by the hash of their first characters. */
   readonly #byHash = new Map<number, Form[]>();
+  #shortest = Number.POSITIVE_INFINITY;
   /** How many hashes fall into each slot. Most positions of a text are rejected by one lookup. */
   readonly #table = new Uint16Array(TABLE_SIZE);
 
+  /** No form is shorter. */
+  get shortest(): number {
+    return this.#shortest;
+  }
+
   add(secret: string): void {
     for (const text of formsOf(secret)) {
+      this.#shortest = Math.min(this.#shortest, text.length);
       const hash = hashOf(text);
       const forms = this.#byHash.get(hash) ?? [];
       const known = forms.find((form) => form.text === text);
@@ -61,11 +68,6 @@ export class SecretForms {
       done = end;
     }
     return done === 0 ? text : clean + text.slice(done);
-  }
-
-  /** True if a secret is in the text. */
-  areIn(text: string): boolean {
-    return this.#rangesIn(text).length > 0;
   }
 
   /** Where secrets are, in order. Matches that overlap are one. */

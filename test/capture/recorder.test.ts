@@ -130,18 +130,23 @@ test("writes frames that came together as one record, in their order and at thei
   const recorder = startRecorder({ now: () => ++time });
   const [call, other] = [startCall(recorder, RUN), startCall(recorder, RUN)];
   const frames = (...texts: string[]) => Buffer.concat(texts.map((text) => encodeFrame(delta(text).bytes)));
-  call.frames("received", frames("a ", "b "), 2);
+  call.frames("received", frames("a ", "b "));
   other.message(message("sent", runRequest("c-1")));
-  call.frames("received", frames("c "), 1);
+  call.frames("received", frames("c "));
+  call.frames("received", frames("d "));
+  other.message(message("sent", runRequest("c-1")));
+  call.frames("received", frames("e "));
   call.end(END);
   recorder.close();
-  expect(recorder.counts.messages).toBe(4);
+  expect(recorder.counts.messages).toBe(7);
   const received = messagesOf(await readAll()).filter((record) => record.call === 1);
   // 1 and 2: the calls; 4 and 5: the other one's conversation and message.
   expect(received.map(({ at, bytes }) => [at, textOf(bytes)])).toEqual([
     [3, "a "],
     [3, "b "],
     [6, "c "],
+    [6, "d "],
+    [8, "e "],
   ]);
 });
 

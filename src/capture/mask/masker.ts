@@ -59,6 +59,11 @@ export class Masker {
     if (after !== before) text.write(after, "latin1");
   }
 
+  /** No registered secret is shorter, in any form. */
+  get shortest(): number {
+    return this.#forms.shortest;
+  }
+
   /** Masks registered secrets in any bytes. Returns the same ones if there are none. */
   withoutKnown(bytes: Uint8Array): Uint8Array {
     const before = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
