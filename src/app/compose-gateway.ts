@@ -207,7 +207,7 @@ async function compose(
     store,
     prices,
     clock,
-    shared: shared?.countSpending(store),
+    shared: shared?.counts,
   });
   const recent = new RecentRequests(RECENT_REQUESTS);
   const stream = isRecorded ? shared?.followUsage(store) : undefined;

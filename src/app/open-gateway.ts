@@ -215,7 +215,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       key,
       allowsTokens: allowsTokens(config),
       issued: { keys },
-      sharedGate: parts.shared?.gate,
+      requestCounter: parts.shared?.requests,
       readiness: parts.cluster && (() => readinessOf(parts.cluster)),
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       moreRoutes:

@@ -9,7 +9,7 @@ import type { Redactor } from "../observe/redactor.ts";
 import type { UsageRecorder } from "../usage/record/usage-recorder.ts";
 import type { KnownKeys } from "./gate/keys/known-keys.ts";
 import type { PageAccess } from "./gate/page-access.ts";
-import type { SharedGate } from "./gate/shared-limits.ts";
+import type { RequestCounter } from "./gate/request-counter.ts";
 import type { ServerView } from "./live-requests.ts";
 import type { ClientTap } from "./routes/client-tap.ts";
 import type { Readiness } from "./routes/health-routes.ts";
@@ -41,8 +41,8 @@ export interface GatewayOptions {
   readonly limits: Limits;
   /** Returns how many requests a principal may make in a minute; undefined if there is no limit. */
   readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;
-  /** What all nodes of a cluster count together. Absent: this process is alone. */
-  readonly sharedGate?: SharedGate | undefined;
+  /** Default: the requests of this process count. */
+  readonly requestCounter?: RequestCounter | undefined;
   readonly engine: TurnRunner & RequestPasser;
   readonly faces: FaceModules;
   readonly faceContext: FaceContext;

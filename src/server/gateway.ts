@@ -51,7 +51,7 @@ const WATCH_MS = 250;
 /** Starts the gateway. Throws if it listens beyond loopback with a key that could be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, faces, faceContext, log, redactor, issued, page } = options;
-  const rate = new RequestRate(options.requestsPerMinuteOf ?? (() => undefined), undefined, options.sharedGate);
+  const rate = new RequestRate(options.requestsPerMinuteOf ?? (() => undefined), options.requestCounter);
   checkBind(host, options.key);
   const active = new Set<Exchange>();
   const sockets = new Sockets(new Seats("WebSocket connections", limits.socketsPerKey));

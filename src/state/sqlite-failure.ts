@@ -15,3 +15,10 @@ export function isCorrupt(error: unknown): boolean {
 const SQLITE_BUSY = 5;
 
 export const isBusy = (error: unknown): boolean => sqliteCode(error) === SQLITE_BUSY;
+
+const SQLITE_CONSTRAINT = 19;
+const SQLITE_MISMATCH = 20;
+
+/** What was to be written has another form than the table. */
+export const isDamage = (error: unknown): boolean =>
+  error instanceof TypeError || [SQLITE_CONSTRAINT, SQLITE_MISMATCH].includes(sqliteCode(error));

@@ -122,8 +122,13 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
       model: "gpt-5.5",
       messages: [{ role: "user", content: "@sim usage 5000 1 ;; say hello" }],
     });
-    const settled = await keyCounter(redis, defer);
-    await expect.poll(() => settled("settled:*"), { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
+    const link = await openLink(redis, defer);
+    const counted = () =>
+      link.ask(
+        async (client) => Promise.all((await client.keys(link.key("count:*"))).map((name) => read(client, name))),
+        () => [],
+      );
+    await expect.poll(counted, { timeout: 20_000 }).toContainEqual(expect.stringMatching(/"5\d\d\d 0 /));
     const before = traced("run_request");
     expect(await statusOf(ask(at(1)))).toBe(429);
     expect(traced("run_request")).toBe(before);
@@ -146,7 +151,7 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
       await expect.poll(() => statusOf(ask().then((stream) => Array.fromAsync(stream))), { timeout: 20_000 }).toBe(200);
       await client.responses.create({ model: "gpt-5.5", input: `@sim think secret-words ;; say ${say}` });
     }
-    for (const pattern of ["*:checkpoint:*:at:*", "*:response:*:item:*", "*:thought:*", "settled:*", "usage"]) {
+    for (const pattern of ["*:checkpoint:*:at:*", "*:response:*:item:*", "*:thought:*", "count:*", "usage"]) {
       await expect.poll(() => count(pattern), { timeout: 20_000, message: pattern }).toBeGreaterThan(0);
     }
     const link = await openLink(redis, defer);

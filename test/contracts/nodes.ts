@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { shareKeys } from "../../src/app/cluster/share-keys.ts";
-import { RedisSpending } from "../../src/cluster/redis/limits/redis-spending.ts";
+import { RedisCounts } from "../../src/cluster/redis/limits/redis-counts.ts";
 import { openRedisLink, type RedisLink } from "../../src/cluster/redis/redis-link.ts";
 import { createSharedCheckpoints } from "../../src/cluster/redis/stores/shared-checkpoints.ts";
 import { createSharedHubAnswers } from "../../src/cluster/redis/stores/shared-hub-answers.ts";
@@ -25,7 +25,7 @@ import { createResponseStore } from "../../src/state/response-store.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { createThoughtStore } from "../../src/state/thought-store.ts";
 import { HeldClock } from "../../src/usage/limits/held-clock.ts";
-import type { SharedSpending } from "../../src/usage/limits/shared-spending.ts";
+import type { SharedCounts } from "../../src/usage/limits/shared-counts.ts";
 import { UsageLimits } from "../../src/usage/limits/usage-limits.ts";
 import type { UsageSink } from "../../src/usage/record/records.ts";
 import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
@@ -71,7 +71,7 @@ async function openUsage(home: string, defer: Defer): Promise<UsageStore> {
   return store;
 }
 
-const createLimits = (store: UsageStore, shared?: SharedSpending): UsageLimits =>
+const createLimits = (store: UsageStore, shared?: SharedCounts): UsageLimits =>
   new UsageLimits({
     limitsOf: () => [parseLimit(DAY_LIMIT) ?? expect.unreachable()],
     spent: (...window) => store.spent(...window),
@@ -141,7 +141,7 @@ export async function redisNodes(defer: Defer): Promise<RedisNodes> {
       const usage = await openUsage(home, defer);
       const writes = new WriteBehind(link);
       const parts = { link, writes, scope: "sim", redisMs: PATIENT_MS };
-      const spending = new RedisSpending({ link, writes, unsettled: usage.unsettled });
+      const counts = new RedisCounts({ link, writes });
       const stream = new UsageStream({ link, writes, store: usage, intervalMs: NEVER_MS });
       const keys = await shareKeys(link, home, silent);
       const look = async () => {
@@ -153,7 +153,7 @@ export async function redisNodes(defer: Defer): Promise<RedisNodes> {
       defer(async () => {
         looks.splice(looks.indexOf(look), 1);
         keys.close();
-        spending.close();
+        counts.close();
         await stream.close();
         writes.close();
         state.close();
@@ -167,7 +167,7 @@ export async function redisNodes(defer: Defer): Promise<RedisNodes> {
         home,
         usage,
         sinks: [usage, stream],
-        limits: createLimits(usage, spending),
+        limits: createLimits(usage, counts),
         async settled() {
           usage.flush();
           stream.flush();

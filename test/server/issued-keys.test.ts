@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { addKey, type KeyLimits, keysPath, readKeys, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { KnownKeys } from "../../src/server/gate/keys/known-keys.ts";
+import { OwnRequestCounter } from "../../src/server/gate/request-counter.ts";
 import { RequestRate } from "../../src/server/gate/request-rate.ts";
 import { postChat, startTestGateway } from "./support/gateway.ts";
 import { connect } from "./support/socket-client.ts";
@@ -104,10 +105,7 @@ describe("a key that was given out", () => {
 
   it("may make so many requests in a minute, and no more, whatever happens to the clock (SEC-36, REL-39)", () => {
     let now = 0;
-    const rate = new RequestRate(
-      (id) => (id === "alice" ? 2 : undefined),
-      () => now,
-    );
+    const rate = new RequestRate((id) => (id === "alice" ? 2 : undefined), new OwnRequestCounter(() => now));
     const admitted = () => {
       try {
         void rate.admit("alice");

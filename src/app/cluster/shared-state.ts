@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Cluster } from "../../cluster/cluster.ts";
 import { KnownMessages } from "../../cluster/redis/known-messages.ts";
-import { RedisGate } from "../../cluster/redis/limits/redis-gate.ts";
-import { RedisSpending } from "../../cluster/redis/limits/redis-spending.ts";
+import { RedisCounts } from "../../cluster/redis/limits/redis-counts.ts";
+import { RedisRequestCounter } from "../../cluster/redis/limits/redis-request-counter.ts";
 import { createSharedCheckpoints } from "../../cluster/redis/stores/shared-checkpoints.ts";
 import { createSharedHubAnswers } from "../../cluster/redis/stores/shared-hub-answers.ts";
 import { createSharedResponses } from "../../cluster/redis/stores/shared-responses.ts";
@@ -31,10 +31,9 @@ export interface ConversationStores {
 
 /** What the gateways of a cluster have together. */
 export interface SharedState extends ConversationStores {
-  readonly gate: RedisGate;
+  readonly requests: RedisRequestCounter;
+  readonly counts: RedisCounts;
   readonly messages: KnownMessages;
-  /** Counts what is spent, with this store as the record of it. To be called once. */
-  countSpending(store: UsageStore): RedisSpending;
   /** Sends the records of this store to the other gateways, and writes theirs to it. To be closed before the store. */
   followUsage(store: UsageStore): UsageStream;
   /** Resolves when everything is sent, or Redis is away. */
@@ -65,22 +64,18 @@ export function openSharedState(
   const writes = new WriteBehind(link);
   const scope = createHash("sha256").update(origin).digest("hex").slice(0, 8);
   const parts: StoreParts = { link, writes, scope, redisMs };
-  const gate = new RedisGate(link);
-  let spending: RedisSpending | undefined;
+  const counts = new RedisCounts({ link, writes });
   return {
     checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
     responses: createSharedResponses(parts, createResponseStore(state)),
     thoughts: createSharedThoughts(parts, createThoughtStore(state)),
     hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
     messages: new KnownMessages(link),
-    gate,
-    countSpending({ unsettled }) {
-      spending = new RedisSpending({ link, writes, unsettled });
-      return spending;
-    },
+    requests: new RedisRequestCounter(link),
+    counts,
     followUsage: (store) => new UsageStream({ link, writes, store }),
     async close() {
-      spending?.close();
+      counts.close();
       await writes.settled();
       writes.close();
     },

@@ -4,7 +4,7 @@ import { NO_USAGE } from "../../core/rules/usage-estimate.ts";
 import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import type { KeyLimits } from "../../server/gate/keys/gateway-keys.ts";
 import type { HeldClock } from "../../usage/limits/held-clock.ts";
-import type { SharedSpending } from "../../usage/limits/shared-spending.ts";
+import type { SharedCounts } from "../../usage/limits/shared-counts.ts";
 import { UsageLimits } from "../../usage/limits/usage-limits.ts";
 import type { Prices } from "../../usage/prices.ts";
 import type { UsageStore } from "../../usage/store/usage-store.ts";
@@ -18,8 +18,8 @@ export interface LimitParts {
   readonly store: UsageStore;
   readonly prices: Prices;
   readonly clock: HeldClock;
-  /** What the gateways of a cluster count together. */
-  readonly shared?: SharedSpending | undefined;
+  /** Adds up what several processes count. */
+  readonly shared?: SharedCounts | undefined;
 }
 
 /** Creates the limits of keys, and of the gateway's own key by the settings. */

@@ -1,53 +1,27 @@
-import type { Awaitable } from "../../core/awaitable.ts";
+import { type Awaitable, after } from "../../core/awaitable.ts";
 import { Refusal } from "../refusal.ts";
-import type { SharedGate } from "./shared-limits.ts";
-
-const MINUTE_MS = 60_000;
+import { OwnRequestCounter, type RequestCounter } from "./request-counter.ts";
 
 /** Enforces the requests per minute of each principal that has such a limit. */
 export class RequestRate {
   readonly #perMinuteOf: (principalId: string) => number | undefined;
-  readonly #now: () => number;
-  readonly #minutes = new Map<string, { readonly until: number; count: number }>();
+  readonly #counter: RequestCounter;
 
-  readonly #shared: SharedGate | undefined;
-
-  /** `now` is a monotonic clock in milliseconds. `shared` counts the requests on all nodes. */
   constructor(
     perMinuteOf: (principalId: string) => number | undefined,
-    now = () => performance.now(),
-    shared?: SharedGate,
+    counter: RequestCounter = new OwnRequestCounter(),
   ) {
-    this.#shared = shared;
     this.#perMinuteOf = perMinuteOf;
-    this.#now = now;
+    this.#counter = counter;
   }
 
   /** Counts a request, or refuses it. */
   admit(principalId: string): Awaitable<void> {
     const perMinute = this.#perMinuteOf(principalId);
     if (perMinute === undefined) return undefined;
-    if (this.#shared) return this.#admitShared(this.#shared, principalId, perMinute);
-    return this.#admitHere(principalId, perMinute, perMinute);
-  }
-
-  /** While the other nodes cannot be asked, this one has its share. */
-  async #admitShared(shared: SharedGate, principalId: string, perMinute: number): Promise<void> {
-    const waitMs = await shared.admit(principalId, perMinute);
-    if (waitMs === undefined) {
-      this.#admitHere(principalId, perMinute, perMinute);
-    } else if (waitMs > 0) throw refusal(perMinute, waitMs);
-  }
-
-  #admitHere(principalId: string, most: number, perMinute: number): void {
-    const now = this.#now();
-    let minute = this.#minutes.get(principalId);
-    if (!minute || minute.until <= now) {
-      minute = { until: now + MINUTE_MS, count: 0 };
-      this.#minutes.set(principalId, minute);
-    }
-    if (minute.count >= most) throw refusal(perMinute, minute.until - now);
-    minute.count++;
+    return after(this.#counter.count(principalId, perMinute), (waitMs) => {
+      if (waitMs > 0) throw refusal(perMinute, waitMs);
+    });
   }
 }
 

@@ -9,8 +9,11 @@ export const LIFTED = "lifted ";
  * A running gateway follows at once.
  */
 export function liftLimits(connection: DatabaseSync, principalId: string, nowMs: number): void {
-  inTransaction(connection, "BEGIN IMMEDIATE", () => {
-    connection.prepare("DELETE FROM spent WHERE principal = ?").run(principalId);
-    connection.prepare("INSERT OR REPLACE INTO fact VALUES (?, ?)").run(LIFTED + principalId, nowMs);
-  });
+  inTransaction(connection, "BEGIN IMMEDIATE", () => writeLift(connection, principalId, nowMs));
+}
+
+/** The same in a transaction of the caller. */
+export function writeLift(connection: DatabaseSync, principalId: string, ms: number): void {
+  connection.prepare("DELETE FROM spent WHERE principal = ?").run(principalId);
+  connection.prepare("INSERT OR REPLACE INTO fact VALUES (?, ?)").run(LIFTED + principalId, ms);
 }

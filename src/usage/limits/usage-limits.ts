@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Awaitable } from "../../core/awaitable.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -8,8 +7,10 @@ import type { Usual } from "../store/request-rows.ts";
 import type { Spending } from "../store/spending.ts";
 import type { HeldClock } from "./held-clock.ts";
 import { NEVER, type Window, windowAt } from "./limit-window.ts";
-import { SharedHold } from "./shared-hold.ts";
-import type { Amounts, SharedSpending, SpendRequest, SpendVerdict } from "./shared-spending.ts";
+import type { Count, SharedCounts } from "./shared-counts.ts";
+
+/** What a request uses, in the units of limits. */
+export type Amounts = Record<Exclude<Limit["unit"], "requests">, number>;
 
 /** What a request is about to use, before it is sent. */
 export interface Demand {
@@ -32,8 +33,8 @@ export interface UsageLimitsOptions {
   readonly costOf: (inputTokens: number, outputTokens: number, model: string, driver: string) => number | undefined;
   /** The same one as the store's. */
   readonly clock: HeldClock;
-  /** What the nodes of a cluster count together. Absent: this process is alone. */
-  readonly shared?: SharedSpending | undefined;
+  /** Adds up what several processes count. Absent: this one is alone. */
+  readonly shared?: SharedCounts | undefined;
   /** Returns when the limits of a principal were lifted last; 0 for never. */
   readonly liftedAt?: (principalId: string) => number;
 }
@@ -62,19 +63,6 @@ interface Rest {
   readonly left: number;
 }
 
-/** What the last reply of the other nodes said about a limit. */
-interface LastKnown {
-  /** What all nodes had spent then. */
-  readonly spent: number;
-  /** What this node had spent then, counted since its start. */
-  readonly ownThen: number;
-  /** What this node has spent by now, counted since its start. */
-  own: number;
-}
-
-/** Returns what this node has spent since that reply. */
-const spentSince = ({ own, ownThen }: LastKnown): number => Math.max(0, own - ownThen);
-
 interface UnderWay {
   readonly principalId: string;
   /** By the clock of limits. */
@@ -94,15 +82,14 @@ const UNDER_WAY_MS = 10_000;
 /** The part of a limit that a request reserves while nothing is known of the requests of its key. */
 const FIRST_PART = 1 / 10;
 
-/** Limits of principals and conversations of which is remembered what all nodes have spent. */
+/** Limits of principals and conversations of which is remembered what this process has spent. */
 const MAX_REMEMBERED = 10_000;
-
-/** How much more a node of a cluster reserves, and which part of a limit at least: most answers then ask for no more. */
-const HEADROOM = 3 / 2;
-const LEAST_PART = 1 / 1000;
 
 /** By which part of what it has used an answer extends its reservation. */
 const EXTENSION = 1 / 8;
+
+/** Other processes are asked for more when this part of what is reserved is used, so that the answer need not wait. */
+const EARLY = 3 / 4;
 
 /**
  * Holds keys to their limits. A request reserves its estimated input before it is sent, or what requests of the key usually
@@ -114,8 +101,8 @@ export class UsageLimits {
   readonly #underWay = new Set<UnderWay>();
   /** What a request of a principal usually uses. */
   readonly #usual = new Map<string, Usual>();
-  /** What is known of the limits that all nodes share, for the time when they cannot be asked. */
-  readonly #lastKnown = new BoundedMap<string, LastKnown>(MAX_REMEMBERED);
+  /** What this process has spent since its start, by limit and window. */
+  readonly #spent = new BoundedMap<string, number>(MAX_REMEMBERED);
 
   constructor(options: UsageLimitsOptions) {
     this.#options = options;
@@ -141,125 +128,99 @@ export class UsageLimits {
       },
       used: { tokens: 0, dollars: 0 },
     };
+    for (const limit of limits) this.#admit(limit, entry);
     const { shared } = this.#options;
     if (shared) return this.#reserveShared(shared, limits, entry, rates);
-    for (const limit of limits) this.#admit(limit, entry);
     return this.#begin(entry, rates, () => this.#extend(limits, entry));
   }
 
-  /** Reserves for all nodes. While they cannot be asked, the limits are this node's share of them. */
+  /** Reserves here, and asks the other processes. If they do not reply, what is counted here decides alone. */
   async #reserveShared(
-    shared: SharedSpending,
+    shared: SharedCounts,
     limits: readonly UsageLimit[],
     entry: UnderWay,
     rates: Rates,
   ): Promise<Reservation> {
-    const { principalId, conversation, used, reserved } = entry;
-    const request: SpendRequest = {
-      id: randomUUID(),
-      principalId,
-      conversation,
-      liftedAt: this.#options.liftedAt?.(principalId) ?? 0,
-      claims: limits.map((limit) => ({
-        ...limit,
-        fromMs: this.#window(limit).fromMs,
-        seed: (at) => this.#stored(limit, { principalId, conversation: at }),
-      })),
-    };
-    const refuse = (verdict: Exclude<SpendVerdict, { readonly type: "held" }>): Error => {
-      const limit = limits[verdict.claim];
-      if (!limit) return new ExcursorError("internal", "The cluster refused by a limit that is not known.");
+    const { principalId } = entry;
+    const names = limits.map((limit) => this.#namesOf(limit, principalId));
+    // Those that end no answer are the last ones.
+    const lasting = limits.filter((limit) => !isOfMinute(limit));
+    const countsOf = (asking: Asking, of = limits, wanted?: Amounts) =>
+      of.map((limit, at): Count => {
+        const name = names[at]?.(asking.conversation) ?? "";
+        const held = this.#held(limit, asking);
+        const { amount, unit } = limit;
+        return { name, amount, spent: this.#spent.get(name) ?? 0, held, wanted: Math.min(wanted?.[unit] ?? 0, held) };
+      });
+    const claim = async (of: readonly UsageLimit[], wanted: Amounts): Promise<Error | undefined> => {
+      const verdict = of.length === 0 ? undefined : await shared.claim(countsOf(entry, of, wanted));
+      if (verdict?.type === "room") confine(of, entry, wanted, verdict.left);
+      if (!verdict || verdict.type === "room") return undefined;
+      const limit = of[verdict.at];
+      if (!limit) return undefined;
       return verdict.type === "reached" ? this.#reached(limit, entry, verdict.spent) : underWayHolds(limit);
     };
-    for (const unit of ["tokens", "dollars"] as const) {
-      reserved[unit] = Math.max(reserved[unit] * HEADROOM, lowest(limits, unit) * LEAST_PART);
+    let refusal: Error | undefined;
+    let isAsking = false;
+    const uses = (part: number) => lasting.some(({ unit }) => entry.used[unit] > entry.reserved[unit] * part);
+    const extend = () => {
+      if (refusal && uses(1)) throw refusal;
+      this.#extend(limits, entry);
+      if (isAsking || refusal || !uses(EARLY)) return;
+      isAsking = true;
+      const wanted = this.#more(lasting, entry);
+      for (const unit of ["tokens", "dollars"] as const) entry.reserved[unit] += wanted[unit];
+      void claim(lasting, wanted).then((refused) => {
+        isAsking = false;
+        refusal = refused;
+        if (refused) for (const unit of ["tokens", "dollars"] as const) entry.reserved[unit] -= wanted[unit];
+      });
+    };
+    const begun = this.#begin(entry, rates, extend);
+    const refused = await claim(limits, entry.reserved);
+    if (refused) {
+      this.#underWay.delete(entry);
+      // What was told meanwhile had it set aside.
+      shared.tell(countsOf(entry));
+      throw refused;
     }
-    // A request that is settled from now on may not be in the reply.
-    const ownBefore = limits.map((limit) => this.#lastKnown.get(this.#nameOf(limit, entry))?.own ?? 0);
-    const verdict = await shared.reserve(request, reserved);
-    if (verdict?.type === "held") {
-      for (const [at, limit] of limits.entries()) this.#remember(limit, entry, verdict.spent[at] ?? 0, ownBefore[at]);
-    } else if (verdict) {
-      const limit = limits[verdict.claim];
-      if (limit) this.#remember(limit, entry, verdict.spent, ownBefore[verdict.claim]);
-      throw refuse(verdict);
-    } else for (const limit of limits) this.#admitAlone(limit, entry);
-    const extendAlone = () => this.#extend(limits, entry, (limit) => this.#restAlone(limit, entry));
-    const extended = { ...request, claims: request.claims.filter((claim) => !isOfMinute(claim)) };
-    const hold = new SharedHold({ shared, request: extended, used, reserved, refuse, extendAlone });
-    const begun = this.#begin(entry, rates, verdict ? () => hold.extend() : extendAlone);
-    let settled = request;
+    let settled: Asking = entry;
+    const count = (spent: Amounts) => {
+      for (const [at, { unit }] of limits.entries()) {
+        const name = names[at]?.(settled.conversation) ?? "";
+        this.#spent.set(name, (this.#spent.get(name) ?? 0) + spent[unit]);
+      }
+      shared.tell(countsOf(settled));
+    };
     return {
       ...begun,
-      release: (spent, answered) => {
-        settled = { ...request, conversation: answered ?? conversation };
+      release: (spent, answered = entry.conversation) => {
         begun.release(spent, answered);
-        this.#countAlone(limits, settled, spent);
-        shared.settle(settled, spent);
+        if (answered !== entry.conversation) shared.tell(countsOf(entry));
+        settled = { principalId, conversation: answered };
+        count(spent);
       },
-      correct: (difference) => {
-        this.#countAlone(limits, settled, difference);
-        shared.correct(settled, difference);
-      },
+      correct: (difference) => count(difference),
     };
   }
 
-  /**
-   * Admits a request while the other nodes cannot be asked: this node has its share of what was left when they could be asked
-   * last.
-   */
-  #admitAlone(limit: UsageLimit, entry: UnderWay): void {
-    const known = this.#knownOf(limit, entry);
-    const used = spentSince(known) + this.#sum(limit, entry, (one) => one.used[limit.unit]);
-    const share = this.#shareOf(limit, known);
-    if (used >= share) throw this.#reached(limit, entry, known.spent + used);
-    if (spentSince(known) + this.#held(limit, entry) >= share) throw underWayHolds(limit);
-  }
-
-  /** What is left of this node's share. */
-  #restAlone(limit: UsageLimit, entry: UnderWay): Rest {
-    const known = this.#knownOf(limit, entry);
-    return {
-      left: this.#shareOf(limit, known) - spentSince(known) - this.#held(limit, entry),
-      stored: known.spent + spentSince(known),
-    };
-  }
-
-  #shareOf({ amount }: UsageLimit, { spent }: LastKnown): number {
-    return Math.max(0, amount - spent);
-  }
-
-  #knownOf(limit: UsageLimit, entry: UnderWay): LastKnown {
-    return this.#lastKnown.get(this.#nameOf(limit, entry)) ?? this.#remember(limit, entry, this.#stored(limit, entry));
-  }
-
-  /** `ownThen`: what this node had spent when it asked. */
-  #remember(limit: UsageLimit, entry: UnderWay, spent: number, ownThen = 0): LastKnown {
-    const name = this.#nameOf(limit, entry);
-    const known = { spent, ownThen, own: this.#lastKnown.get(name)?.own ?? ownThen };
-    this.#lastKnown.set(name, known);
-    return known;
-  }
-
-  #countAlone(limits: readonly UsageLimit[], request: Asking, spent: Amounts): void {
-    for (const limit of limits) {
-      const known = this.#lastKnown.get(this.#nameOf(limit, request));
-      if (known) known.own += spent[limit.unit];
+  /** How much more an answer sets aside: as much as it has used, if there is so much left here. */
+  #more(limits: readonly UsageLimit[], entry: UnderWay): Amounts {
+    const wanted = { tokens: 0, dollars: 0 };
+    for (const unit of ["tokens", "dollars"] as const) {
+      const left = limits.filter((limit) => limit.unit === unit).map((limit) => this.#rest(limit, entry).left);
+      if (left.length > 0) wanted[unit] = Math.max(0, Math.min(2 * entry.used[unit] - entry.reserved[unit], ...left));
     }
+    return wanted;
   }
 
-  #nameOf(limit: UsageLimit, { principalId, conversation }: Asking): string {
+  /** Returns the names by which processes count a limit in the window of now, one for each conversation if it has its own. */
+  #namesOf(limit: UsageLimit, principalId: string): (conversation: string) => string {
     const { unit, window } = limit;
     const { fromMs } = this.#window(limit);
     const liftedAt = this.#options.liftedAt?.(principalId) ?? 0;
-    return JSON.stringify([
-      principalId,
-      unit,
-      window,
-      fromMs,
-      liftedAt,
-      window === "conversation" ? conversation : null,
-    ]);
+    return (conversation) =>
+      JSON.stringify([principalId, unit, window, fromMs, liftedAt, window === "conversation" ? conversation : null]);
   }
 
   #begin(entry: UnderWay, rates: Rates, extend: () => void): Reservation {
@@ -292,17 +253,13 @@ export class UsageLimits {
   }
 
   /** Extends what a request has reserved if it has used more. Throws if there is nothing left. */
-  #extend(
-    limits: readonly UsageLimit[],
-    entry: UnderWay,
-    restOf = (limit: UsageLimit) => this.#rest(limit, entry),
-  ): void {
+  #extend(limits: readonly UsageLimit[], entry: UnderWay): void {
     const { used, reserved } = entry;
     const more = new Map<keyof Amounts, number>();
     for (const limit of limits) {
       const { unit } = limit;
       if (used[unit] <= reserved[unit] || isOfMinute(limit)) continue;
-      const { left, stored } = restOf(limit);
+      const { left, stored } = this.#rest(limit, entry);
       if (left <= 0) throw this.#reached(limit, entry, stored + this.#sum(limit, entry, (one) => one.used[unit]));
       more.set(unit, Math.min(left, more.get(unit) ?? used[unit] * EXTENSION));
     }
@@ -345,11 +302,11 @@ export class UsageLimits {
   }
 
   /** What the requests under way have reserved, or used if that is more. */
-  #held(limit: UsageLimit, asking: UnderWay): number {
+  #held(limit: UsageLimit, asking: Asking): number {
     return this.#sum(limit, asking, ({ reserved, used }) => Math.max(reserved[limit.unit], used[limit.unit]));
   }
 
-  #sum(limit: Limit, asking: UnderWay, amountOf: (entry: UnderWay) => number): number {
+  #sum(limit: Limit, asking: Asking, amountOf: (entry: UnderWay) => number): number {
     let sum = 0;
     // A long answer counts for the minute in which it began.
     const fromMs = isOfMinute(limit) ? this.#window(limit).fromMs : 0;
@@ -389,6 +346,19 @@ export class UsageLimits {
 interface Rates {
   readonly input: number;
   readonly output: number;
+}
+
+/** Sets no more aside than is left of each limit. */
+function confine(
+  limits: readonly UsageLimit[],
+  { reserved }: UnderWay,
+  wanted: Amounts,
+  left: readonly number[],
+): void {
+  for (const unit of ["tokens", "dollars"] as const) {
+    const rooms = limits.flatMap((limit, at) => (limit.unit === unit ? [left[at] ?? 0] : []));
+    reserved[unit] -= Math.max(0, wanted[unit] - Math.min(...rooms));
+  }
 }
 
 const underWayHolds = (limit: Limit): ExcursorError =>

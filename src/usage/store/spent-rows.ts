@@ -19,6 +19,7 @@ export class SpentRows {
   readonly #add: ReturnType<DatabaseSync["prepare"]>;
   readonly #sum: ReturnType<DatabaseSync["prepare"]>;
   readonly #liftedAt: ReturnType<DatabaseSync["prepare"]>;
+  readonly #lifted: ReturnType<DatabaseSync["prepare"]>;
 
   constructor(connection: DatabaseSync) {
     this.#add = connection.prepare(
@@ -30,6 +31,7 @@ export class SpentRows {
         FROM spent WHERE principal = ? AND hour >= ? AND hour < ?`,
     );
     this.#liftedAt = connection.prepare(`SELECT ${LIFTED_AT} AS ms`);
+    this.#lifted = connection.prepare(`SELECT name, value FROM fact WHERE name GLOB '${LIFTED}*'`);
   }
 
   /** Adds what requests have used, in one row for each principal and hour. `requests` is 0 for corrections. */
@@ -54,6 +56,11 @@ export class SpentRows {
   /** Returns the sums of the hours from `fromHour` on, before `untilHour`. */
   sum(principalId: string, fromHour: number, untilHour: number): object | undefined {
     return this.#sum.get(principalId, fromHour, untilHour);
+  }
+
+  /** Returns when the limits of each principal were lifted last. */
+  lifted(): readonly (readonly [principalId: string, ms: number])[] {
+    return this.#lifted.all().map(({ name, value }) => [String(name).slice(LIFTED.length), Number(value)] as const);
   }
 
   /** When the limits of a principal were lifted last, in milliseconds since the epoch; 0 if they never were. */

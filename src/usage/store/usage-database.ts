@@ -16,11 +16,10 @@ const LOG_PAGES = 4000;
  * table. `run.requests` has the ids of its requests, with commas. `charge` has what Cursor says that it charged, and
  * `charge.conversation` is what `run.upstream_conversation` is: Cursor's id.
  * `spent` has the sums of each principal by UTC hour; limits read it, and it outlives the rows that it sums up.
- * `unsettled` has what the cluster is still to be told of requests, as JSON.
  * Raise the version with every change: a file of another version is put aside.
  */
 const SCHEMA: VersionedSchema = {
-  version: 8,
+  version: 9,
   sql: `
   CREATE TABLE request (
     at INTEGER PRIMARY KEY, id TEXT NOT NULL, principal TEXT NOT NULL, key_name TEXT NOT NULL, client TEXT NOT NULL,
@@ -57,11 +56,7 @@ const SCHEMA: VersionedSchema = {
     cost_micros INTEGER NOT NULL, charged_micros INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX charge_time ON charge (at);
-  CREATE INDEX charge_conversation ON charge (conversation);
-  CREATE TABLE unsettled (
-    id TEXT PRIMARY KEY, principal TEXT NOT NULL, at INTEGER NOT NULL, rest TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX unsettled_principal ON unsettled (principal);`,
+  CREATE INDEX charge_conversation ON charge (conversation);`,
 };
 
 /** Opens the usage record at this path, or one in memory (`:memory:`). A file that is damaged or of another version is put aside. */

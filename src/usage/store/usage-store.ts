@@ -1,9 +1,10 @@
 import { randomInt } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import type { Charge } from "../../core/charge.ts";
+import { isDamage } from "../../state/sqlite-failure.ts";
 import { inTransaction } from "../../state/transaction.ts";
 import { HeldClock } from "../limits/held-clock.ts";
-import { liftLimits } from "../limits/lift-limits.ts";
+import { liftLimits, writeLift } from "../limits/lift-limits.ts";
 import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../record/records.ts";
 import { CallRows } from "./call-rows.ts";
 import { ChargeRows } from "./charge-rows.ts";
@@ -13,7 +14,6 @@ import { RunRows } from "./run-rows.ts";
 import { type Settlement, settleRuns } from "./settle-runs.ts";
 import { addCorrection, NOTHING, type Spending, spendingOf } from "./spending.ts";
 import { type Spent, SpentRows } from "./spent-rows.ts";
-import { UnsettledRows } from "./unsettled-rows.ts";
 import { type UsageBatch, WaitingRecords } from "./waiting-records.ts";
 
 export interface UsageStoreOptions extends Pick<RowPrunerOptions, "maxAgeMs" | "maxBytes"> {
@@ -47,8 +47,6 @@ interface ImportedUntil {
  * event loop was blocked. A batch is written as a whole or not at all.
  */
 export class UsageStore implements UsageSink {
-  /** What a cluster is still to be told of the requests in this record. */
-  readonly unsettled: UnsettledRows;
   readonly #connection: DatabaseSync;
   readonly #options: UsageStoreOptions;
   readonly #now: () => number;
@@ -84,11 +82,6 @@ export class UsageStore implements UsageSink {
     this.#chargeRows = new ChargeRows(connection);
     const rows = { requests: this.#requestRows, others: [this.#callRows, this.#runRows, this.#chargeRows] };
     this.#pruner = new RowPruner(connection, rows, { ...options, now: this.#now });
-    this.unsettled = new UnsettledRows(connection, {
-      now: this.#now,
-      isOpen: () => this.#isOpen,
-      onChange: () => this.#wait(),
-    });
   }
 
   /** For queries of what is written. */
@@ -190,6 +183,11 @@ export class UsageStore implements UsageSink {
     return this.#isOpen ? this.#spentRows.liftedAt(principalId) : 0;
   }
 
+  /** Returns when the limits of principals were lifted last. */
+  lifted(): readonly (readonly [principalId: string, ms: number])[] {
+    return this.#isOpen ? this.#spentRows.lifted() : [];
+  }
+
   /** Forgets what a principal has used as far as limits are concerned. Throws if the file cannot be written. */
   liftLimits(principalId: string): void {
     if (this.#isOpen) liftLimits(this.#connection, principalId, this.#now());
@@ -214,36 +212,43 @@ export class UsageStore implements UsageSink {
   }
 
   /**
-   * Writes records of another gateway, once: the place up to which they go is written with them. Returns false if that failed,
-   * or another process with the same file has written what follows `from`.
+   * Writes records of another gateway, once: the place up to which they go is written with them. `later`: that failed, or another
+   * process with the same file has written what follows `from`. `damaged`: they are no records that can be written.
    */
-  import(batches: readonly UsageBatch[], from: ImportedUntil, until: ImportedUntil): boolean {
-    if (!this.#isOpen) return false;
+  import(batches: readonly UsageBatch[], from: ImportedUntil, until: ImportedUntil): "written" | "later" | "damaged" {
+    if (!this.#isOpen) return "later";
     try {
       return inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
         const { ms, count } = this.importedUntil;
-        if (ms !== from.ms || count !== from.count) return false;
-        for (const batch of batches) this.#write(batch);
+        if (ms !== from.ms || count !== from.count) return "later";
+        for (const batch of batches) this.#import(batch);
         this.#statements.replaceFact.run("imported ms", until.ms);
         this.#statements.replaceFact.run("imported count", until.count);
-        return true;
+        return "written";
       });
     } catch (error) {
+      if (isDamage(error)) return "damaged";
       this.#lose(0, messageOf(error));
-      return false;
+      return "later";
     }
+  }
+
+  #import(batch: UsageBatch): void {
+    for (const [principalId, ms] of batch.lifted ?? []) {
+      if (ms > this.#spentRows.liftedAt(principalId)) writeLift(this.#connection, principalId, ms);
+    }
+    this.#write(batch);
   }
 
   /** Writes what waits. Returns false if that failed; it is tried again. */
   flush(): boolean {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (!this.#isOpen || (this.#waiting.count === 0 && !this.unsettled.isChanged)) return true;
+    if (!this.#isOpen || this.#waiting.count === 0) return true;
     this.#flushedAt = performance.now();
     try {
       inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
         this.#write(this.#waiting.batch);
-        this.unsettled.write();
         if (this.#unsavedLoss > 0) this.#statements.addFact.run("lost", this.#unsavedLoss);
         this.#pruner.prune();
       });
@@ -253,7 +258,6 @@ export class UsageStore implements UsageSink {
     }
     this.#waiting = new WaitingRecords();
     this.#unsavedLoss = 0;
-    this.unsettled.written();
     return true;
   }
 

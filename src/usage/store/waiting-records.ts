@@ -7,6 +7,8 @@ export interface UsageBatch {
   readonly corrections: readonly Correction[];
   readonly runs: readonly RunRecord[];
   readonly calls: readonly ToolCallRecord[];
+  /** When limits of principals were lifted, in milliseconds since the epoch. */
+  readonly lifted?: readonly (readonly [principalId: string, ms: number])[];
 }
 
 /** Records that are not written yet. */

@@ -11,7 +11,7 @@ export interface UsageStreamOptions {
   readonly link: RedisLink;
   readonly writes: WriteBehind;
   /** The record of this gateway, which several gateways of one host may share. */
-  readonly store: Pick<UsageStore, "recordId" | "importedUntil" | "import">;
+  readonly store: Pick<UsageStore, "recordId" | "importedUntil" | "import" | "lifted">;
   /** How often records are sent, and those of others are looked for. */
   readonly intervalMs?: number;
 }
@@ -48,6 +48,8 @@ export class UsageStream implements UsageSink {
   readonly #holder = randomUUID();
   /** The id of the store's file. */
   readonly #record: string;
+  /** When limits were lifted, as far as the others were told. */
+  readonly #lifted = new Map<string, number>();
   #batch = emptyBatch();
   #count = 0;
   #sent = 0;
@@ -88,9 +90,11 @@ export class UsageStream implements UsageSink {
 
   /** Sends what was recorded since the last time. */
   flush(): void {
-    if (this.#count === 0) return;
-    const { link, writes } = this.#options;
-    const json = JSON.stringify(this.#batch);
+    const { link, writes, store } = this.#options;
+    const lifted = store.lifted().filter(([principalId, ms]) => ms > (this.#lifted.get(principalId) ?? 0));
+    if (this.#count === 0 && lifted.length === 0) return;
+    for (const [principalId, ms] of lifted) this.#lifted.set(principalId, ms);
+    const json = JSON.stringify({ ...this.#batch, lifted });
     this.#batch = emptyBatch();
     this.#count = 0;
     this.#sent++;
@@ -142,7 +146,12 @@ export class UsageStream implements UsageSink {
       if (!last) return;
       const batches = entries.flatMap(({ message }) => this.#readBatch(message) ?? []);
       const [ms = 0, count = 0] = last.id.split("-").map(Number);
-      if (!store.import(batches, from, { ms, count }) || entries.length < READ_COUNT) return;
+      const outcome = store.import(batches, from, { ms, count });
+      if (outcome === "damaged") {
+        link.reportDamaged("usage");
+        store.import([], from, { ms, count });
+      }
+      if (outcome === "later" || entries.length < READ_COUNT) return;
     }
   }
 
@@ -167,7 +176,7 @@ interface Entry {
 function parseBatch(json: string): UsageBatch | undefined {
   try {
     const batch = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    const isBatch = Object.keys(emptyBatch()).every((name) => Array.isArray(batch[name]));
+    const isBatch = [...Object.keys(emptyBatch()), "lifted"].every((name) => Array.isArray(batch[name]));
     return isBatch ? (batch as unknown as UsageBatch) : undefined;
   } catch {
     return undefined;

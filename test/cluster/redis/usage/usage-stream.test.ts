@@ -90,18 +90,41 @@ describe.skipIf(!hasRedis)("the usage records of several nodes", () => {
     expect(other.ids("tool_call")).toEqual(["call"]);
   });
 
-  it.each(["no JSON", "null", '{"requests":1}'])("go on after an entry that is none: %s", async (bad) => {
+  const EMPTY = { requests: [], corrections: [], runs: [], calls: [], lifted: [] };
+
+  it.each([
+    "no JSON",
+    "null",
+    '{"requests":1}',
+    JSON.stringify({ ...EMPTY, requests: [null] }),
+    JSON.stringify({ ...EMPTY, requests: [{ id: "x", principalId: "p", startedAt: "soon" }] }),
+  ])("go on after an entry that is none: %s", async (bad) => {
     const redis = await startRedis(defer);
     const [one, other] = [await openNode(redis), await openNode(redis)];
     await one.link.ask(
       (client) => client.sendCommand(["XADD", one.link.key("usage"), "*", "record", "another", "batch", bad]),
       () => expect.unreachable("Redis is away"),
     );
+    await other.stream.read();
     one.record({ id: "a" });
     await one.send();
     await other.stream.read();
     expect(other.ids()).toEqual(["a"]);
     expect(other.log()).toContain("a value that this version cannot read (usage)");
+  });
+
+  it("bring the lifting of limits with them, also if nothing else was recorded", async () => {
+    const redis = await startRedis(defer);
+    const [one, other] = [await openNode(redis), await openNode(redis)];
+    const { principalId } = one.record({ id: "a" });
+    await one.send();
+    await other.stream.read();
+    expect(other.store.spent(principalId, 0, 2 ** 42).requests).toBe(1);
+    one.store.liftLimits(principalId);
+    await one.send();
+    await other.stream.read();
+    expect(other.store.liftedAt(principalId)).toBe(one.store.liftedAt(principalId));
+    expect(other.store.spent(principalId, 0, 2 ** 42).requests).toBe(0);
   });
 
   it("are corrected everywhere", async () => {
