@@ -12,8 +12,8 @@ it("runs go where agentUpstream says, everything else to the upstream", async ()
   const runs: TraceEntry[] = [];
   const agents = await startSim({ trace: (entry) => runs.push(entry) });
   onTestFinished(() => agents.close());
-  const { start, trace } = await setUpGateway({}, { EXCURSOR_AGENT_UPSTREAM: agents.url });
-  const { client } = await start();
+  const { open, trace } = await setUpGateway({}, { EXCURSOR_AGENT_UPSTREAM: agents.url });
+  const { client } = await open();
   const answer = await client.chat.completions.create({ model: "auto", messages });
   expect(answer.choices[0]?.message.content).toBe("hello");
   const paths = (entries: readonly TraceEntry[]) =>
@@ -34,9 +34,9 @@ it.each([
   }).listen(0, "127.0.0.1");
   await once(peer, "listening");
   onTestFinished(() => void peer.close());
-  const { start } = await setUpGateway({}, { EXCURSOR_CHECKSUM: checksum });
+  const { open } = await setUpGateway({}, { EXCURSOR_CHECKSUM: checksum });
   const url = `http://127.0.0.1:${(peer.address() as AddressInfo).port}`;
-  const { client } = await start("--transport", "h1", "--upstream", url);
+  const { client } = await open("--transport", "h1", "--upstream", url);
   await expect(client.chat.completions.create({ model: "auto", messages })).rejects.toThrow();
   expect(seen.length).toBeGreaterThan(1);
   expect(new Set(seen.map((headers) => headers["x-cursor-checksum"]))).toEqual(new Set([checksum || undefined]));

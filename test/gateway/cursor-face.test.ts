@@ -18,8 +18,8 @@ const FACE = ["--cursor-face", "--cursor-port", "0"];
 
 describe("serve --cursor-face", () => {
   it.each(["h1", "h2"] as const)("passes runs of the account on, over %s", async (transport) => {
-    const { start } = await setUpGateway();
-    const { cursorUrl = "" } = await start(...FACE);
+    const { open } = await setUpGateway();
+    const { cursorUrl = "" } = await open(...FACE);
     const client = new BackendClient({ url: cursorUrl, transport, token: "tester" });
     const { text: said, error } = await client.say("@sim say hello from the account");
     client.close();
@@ -27,13 +27,13 @@ describe("serve --cursor-face", () => {
   });
 
   it("listens only if it is told to", async () => {
-    const { start } = await setUpGateway();
-    expect((await start()).cursorUrl).toBeUndefined();
+    const { open } = await setUpGateway();
+    expect((await open()).cursorUrl).toBeUndefined();
   });
 
   it("lets no page and no other Host in (SEC-05, SEC-06)", async () => {
-    const { start } = await setUpGateway();
-    const { cursorUrl = "" } = await start(...FACE);
+    const { open } = await setUpGateway();
+    const { cursorUrl = "" } = await open(...FACE);
     const status = async (headers: Record<string, string>) =>
       (await fetch(`${cursorUrl}/v1/models`, { headers })).status;
     expect(await status({ authorization: "Bearer tester" })).toBe(200);
@@ -54,8 +54,8 @@ describe("serve --cursor-face", () => {
   });
 
   it("limits how many wrong keys an address may try, and always takes the right one (SEC-09)", async () => {
-    const { start } = await setUpGateway();
-    const { cursorUrl = "" } = await start(...FACE);
+    const { open } = await setUpGateway();
+    const { cursorUrl = "" } = await open(...FACE);
     const status = async (token: string) =>
       (await fetch(`${cursorUrl}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).status;
     const statuses: number[] = [];
@@ -65,8 +65,8 @@ describe("serve --cursor-face", () => {
   });
 
   it.each(["h1", "h2"] as const)("says that there is no such model of ours, over %s", async (transport) => {
-    const { start } = await setUpGateway();
-    const { cursorUrl = "" } = await start(...FACE);
+    const { open } = await setUpGateway();
+    const { cursorUrl = "" } = await open(...FACE);
     const client = new BackendClient({ url: cursorUrl, transport, token: KEY });
     const requestedModel = { modelId: "excursor/no-such-model" };
     const { error } = await client.say("hello", { request: { requestedModel } });

@@ -7,8 +7,8 @@ import { setUpGateway } from "./support/gateway-process.ts";
 const QUESTION = { model: "gpt-5.5", messages: [{ role: "user" as const, content: "@sim say hi" }] };
 
 async function setUp() {
-  const { start } = await setUpGateway();
-  const gateway = await start("--ollama", "--ollama-port", "0");
+  const { open } = await setUpGateway();
+  const gateway = await open("--ollama", "--ollama-port", "0");
   return { ...gateway, ollamaUrl: gateway.ollamaUrl ?? "" };
 }
 
@@ -45,9 +45,9 @@ describe.skipIf(process.platform !== "linux")("the listener for Ollama's clients
   });
 
   it("is off unless it is asked for, and says which port is taken", async () => {
-    const { start } = await setUpGateway();
-    expect((await start()).ollamaUrl).toBeUndefined();
-    const first = await start("--ollama", "--ollama-port", "0");
+    const { open, start } = await setUpGateway();
+    expect((await open()).ollamaUrl).toBeUndefined();
+    const first = await open("--ollama", "--ollama-port", "0");
     const taken = new URL(first.ollamaUrl ?? "").port;
     await expect(start("--ollama", "--ollama-port", taken)).rejects.toThrow(/already in use[\s\S]*--ollama-port/);
   });

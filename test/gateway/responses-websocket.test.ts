@@ -3,8 +3,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { setUpGateway } from "./support/gateway-process.ts";
 
 it("OpenAI's own WebSocket client gets several answers on one connection, and goes on from the last one", async () => {
-  const { start } = await setUpGateway();
-  const { client } = await start();
+  const { open } = await setUpGateway();
+  const { client } = await open();
   const socket = new ResponsesWS(client);
   onTestFinished(() => socket.close());
   const stream = socket.stream();

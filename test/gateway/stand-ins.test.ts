@@ -14,7 +14,7 @@ const DIALECTS = [
 
 async function start(models?: string) {
   const stage = await setUpGateway({}, models === undefined ? {} : { EXCURSOR_MODELS: models });
-  const { url } = await stage.start();
+  const { url } = await stage.open();
   const post = async (path: string, body: object) => {
     const response = await fetch(url + path, { method: "POST", headers: HEADERS, body: JSON.stringify(body) });
     return { status: response.status, model: response.headers.get("x-excursor-model"), text: await response.text() };

@@ -14,8 +14,8 @@ interface Line {
 
 /** The log of one question at a level. */
 async function logAt(level: string, transport: "h1" | "h2") {
-  const { start } = await setUpGateway({ hostConfig: transport });
-  const { client, log, stop } = await start("--log-level", level);
+  const { open } = await setUpGateway({ hostConfig: transport });
+  const { client, log, stop } = await open("--log-level", level);
   const messages = [{ role: "user" as const, content: "@sim think Geheimnis ;; say Verschwiegenes" }];
   await client.chat.completions.create({ model: "auto", messages });
   await stop();

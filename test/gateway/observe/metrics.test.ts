@@ -12,8 +12,8 @@ async function scrape(url: string): Promise<readonly Sample[]> {
 
 describe("/metrics of a gateway", () => {
   it("shows parked runs, upstream sessions and the retry budget", async () => {
-    const { start } = await setUpGateway();
-    const { client, url } = await start();
+    const { open } = await setUpGateway();
+    const { client, url } = await open();
     await client.chat.completions.create({
       model: "gpt-5.5",
       messages: [{ role: "user", content: "@sim call look {} ;; say {{result}}" }],

@@ -7,8 +7,8 @@ import {
 import { KEY, setUpGateway } from "../support/gateway-process.ts";
 
 it.each(["chat", "unified"])("the older protocols have the models of the account: %s", async (legacyCall) => {
-  const { start } = await setUpGateway({ legacy: "on" }, { EXCURSOR_LEGACY_CALL: legacyCall });
-  const { client, url } = await start("--driver", "cursor-legacy");
+  const { open } = await setUpGateway({ legacy: "on" }, { EXCURSOR_LEGACY_CALL: legacyCall });
+  const { client, url } = await open("--driver", "cursor-legacy");
   const ask = async (model: string, effort: "high" | null = null) => {
     const messages = [{ role: "user" as const, content: "@sim say {{model}}" }];
     const asked = client.chat.completions.create({ model, messages, reasoning_effort: effort });
@@ -24,8 +24,8 @@ it.each(["chat", "unified"])("the older protocols have the models of the account
 });
 
 it("the IDE's chat is told how hard the model shall think", async () => {
-  const { start, trace } = await setUpGateway({ legacy: "on" });
-  const { client } = await start("--driver", "cursor-legacy");
+  const { open, trace } = await setUpGateway({ legacy: "on" });
+  const { client } = await open("--driver", "cursor-legacy");
   const levelOf = async (model: string, effort: "none" | "low" | "medium" | "high" | null = null) => {
     trace.length = 0;
     const messages = [{ role: "user" as const, content: "@sim say hi" }];

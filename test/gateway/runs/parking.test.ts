@@ -39,8 +39,8 @@ describe("runs that wait", () => {
   });
 
   it("are left nowhere where max_tokens cuts their tool calls", async () => {
-    const { start, simStats } = await setUpGateway();
-    const { client, log } = await start();
+    const { open, simStats } = await setUpGateway();
+    const { client, log } = await open();
     for (let n = 0; n < 10; n++) {
       const { choices } = await client.chat.completions.create({
         model: "gpt-5.5",
@@ -61,8 +61,8 @@ describe("runs that wait", () => {
     ["evicted", "EXCURSOR_LIMITS_PARKED_BYTES", "1000"],
     ["evicted", "EXCURSOR_LIMITS_PARKED_BYTES_PER_KEY", "1000"],
   ])("are given up within their limits, and the client does not notice: %s by %s", async (reason, variable, value) => {
-    const { start, trace } = await setUpGateway({}, { [variable]: value });
-    const { client, log } = await start();
+    const { open, trace } = await setUpGateway({}, { [variable]: value });
+    const { client, log } = await open();
     const first = await client.chat.completions.create({ model: "gpt-5.5", messages: opening, tools: TOOLS });
     await expect.poll(() => trace.some(isGivenUp)).toBe(true);
     const message = first.choices[0]?.message;

@@ -102,14 +102,14 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
   });
 
   it("are told anew where the run is gone: a restart, an edited history, another key, the same request twice", async () => {
-    const { start, trace } = await setUpGateway({ hostConfig });
-    const gateway = await start();
+    const { open, trace } = await setUpGateway({ hostConfig });
+    const gateway = await open();
     const opening: Messages = [{ role: "user", content: PROMPT }];
     const first = await ask(gateway.client, opening);
     const followUp = [...opening, first.message, ...results(first.calls)];
     await gateway.stop();
     await expect.poll(() => trace.some(isGivenUp)).toBe(true);
-    const { client } = await start();
+    const { client } = await open();
     expect((await ask(client, followUp)).message.content).toBe("saw a saw b fresh");
     const again = await ask(client, opening);
     const edited: Messages = [{ role: "user", content: `${PROMPT} ` }, again.message, ...results(again.calls)];
@@ -118,8 +118,8 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
     const twice = [...opening, third.message, ...results(third.calls)];
     const answers = await Promise.all([ask(client, twice), ask(client, twice)]);
     expect(answers.map(({ message }) => message.content).sort()).toEqual(["saw a saw b fresh", "saw a saw b stream"]);
-    const open = trace.filter(({ kind }) => kind === "open").length;
-    await expect.poll(() => trace.filter(({ kind }) => kind === "reset" || kind === "end").length).toBe(open);
+    const opened = trace.filter(({ kind }) => kind === "open").length;
+    await expect.poll(() => trace.filter(({ kind }) => kind === "reset" || kind === "end").length).toBe(opened);
   });
 });
 

@@ -73,13 +73,13 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
   );
 
   it("goes on with the conversation after a restart, another model or a fork, and never meets a stale checkpoint", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const first = await start();
+    const { open } = await setUpGateway({ hostConfig });
+    const first = await open();
     const opening = ask("@sim say hello").messages;
     const answer = await first.client.chat.completions.create({ model: "gpt-5.5", messages: opening });
     expect(answer.choices[0]?.message.content).toBe("hello");
-    expect(await first.stop()).toBe(0);
-    const second = await start();
+    await first.stop();
+    const second = await open();
     const say = async (assistant: string, model = "gpt-5.5") => {
       const messages = [
         ...opening,
@@ -215,19 +215,19 @@ describe("what the gateway keeps for itself", () => {
   });
 
   it("refuses a conversation that is too long before anything is sent, or trims it where told so", async () => {
-    const { start, trace } = await setUpGateway();
+    const { open, trace } = await setUpGateway();
     const messages = [
       { role: "user" as const, content: "x".repeat(150_000) },
       { role: "assistant" as const, content: "y" },
       { role: "user" as const, content: "@sim say {{history}}." },
     ];
-    const refusing = await start();
+    const refusing = await open();
     await expect(refusing.client.chat.completions.create({ model: "gpt-5.4-mini", messages })).rejects.toMatchObject({
       status: 400,
       code: "context_length_exceeded",
     });
     expect(trace.some(({ kind }) => kind === "run_request")).toBe(false);
-    const trimming = await start("--context", "trim");
+    const trimming = await open("--context", "trim");
     for (const stream of [false, true]) {
       const { response } = await trimming.client.chat.completions
         .create({ model: "gpt-5.4-mini", messages, stream })
@@ -242,8 +242,8 @@ describe("what the gateway keeps for itself", () => {
   });
 
   it("keeps a call of a turn that was left out, with its result, where a later message refers to it", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start("--context", "trim");
+    const { open } = await setUpGateway();
+    const { client } = await open("--context", "trim");
     const call = { id: "call_abcdef", type: "function" as const, function: { name: "look", arguments: "{}" } };
     const { data, response } = await client.chat.completions
       .create({
@@ -279,8 +279,8 @@ describe("what the gateway keeps for itself", () => {
   it.each(["cursor", "cursor-legacy"])(
     "says of a Cursor token that came as the API key that it has expired: %s",
     async (driver) => {
-      const { start } = await setUpGateway({ legacy: "on" });
-      const { url } = await start("--driver", driver);
+      const { open } = await setUpGateway({ legacy: "on" });
+      const { url } = await open("--driver", driver);
       const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
       const claims = { sub: "auth0|user_9", exp: 1_600_000_000 };
       const apiKey = `${part({ alg: "none" })}.${part(claims)}.${"s".repeat(43)}`;

@@ -125,8 +125,8 @@ describe.each(["h2", "h1"] as const)("responses of OpenAI's own client, backend 
     "goes on by previous_response_id, on the same upstream stream after tool calls, and after a restart",
     proves("openai-sdk", "responses", "tools"),
     async () => {
-      const { start, trace } = await setUpGateway({ hostConfig });
-      const gateway = await start();
+      const { open, trace } = await setUpGateway({ hostConfig });
+      const gateway = await open();
       const ask = (client: OpenAI, input: string | Item[], previous_response_id?: string) =>
         client.responses.create({
           model: MODEL,
@@ -143,7 +143,7 @@ describe.each(["h2", "h1"] as const)("responses of OpenAI's own client, backend 
       expect(second.output_text).toBe("saw a saw b stream");
       expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
       await gateway.stop();
-      const { client } = await start();
+      const { client } = await open();
       const third = await ask(client, "@sim say {{reused}}", second.id);
       expect(third.output_text).toBe("checkpoint");
       const forked = await ask(client, "@sim say {{history}}", first.id);

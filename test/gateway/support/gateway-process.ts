@@ -5,12 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { onTestFinished } from "vitest";
+import { loadConfig } from "../../../src/app/load-config.ts";
+import { openGateway } from "../../../src/app/open-gateway.ts";
+import { serveCommand } from "../../../src/cli/commands/serve.ts";
 import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
 import { type SimStats, startSim } from "../../../src/sim/server.ts";
 
 export const KEY = "exc_a-key-for-tests-only-0123456789";
 
-interface GatewayProcess {
+interface StartedGateway {
   readonly url: string;
   /** Of the bridge for the IDE, if it was asked for. */
   readonly bridgeUrl: string | undefined;
@@ -20,8 +23,12 @@ interface GatewayProcess {
   readonly ollamaUrl: string | undefined;
   readonly client: OpenAI;
   readonly log: () => string;
-  readonly pid: number;
   /** Stops it as an operator would; the next one finds what it kept. */
+  stop(): Promise<unknown>;
+}
+
+interface GatewayProcess extends StartedGateway {
+  readonly pid: number;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -33,13 +40,15 @@ export interface Stage {
   readonly home: string;
   /** A gateway process in front of the backend; those of one stage share their state. */
   start(...flags: string[]): Promise<GatewayProcess>;
+  /** The same gateway in this process: a start costs more than most tests, and few depend on a process, its signals or its memory. */
+  open(...flags: string[]): Promise<StartedGateway>;
 }
 
 type Defer = (cleanup: () => unknown) => void;
 
 /**
- * A simulated backend in this process, and gateways as processes of their own, as users run them. All are gone after the
- * test, unless somebody else sees to it.
+ * A simulated backend in this process, and gateways in front of it. All are gone after the test, unless somebody else sees
+ * to it.
  */
 export async function setUpGateway(
   sim: Partial<SimOptions> = {},
@@ -57,11 +66,40 @@ export async function setUpGateway(
     simUrl: backend.url,
     simStats: () => backend.stats(),
     start: (...flags) => startProcess(backend.url, { ...environment, EXCURSOR_HOME: home }, flags, defer),
+    open: (...flags) => openHere(backend.url, { ...environment, EXCURSOR_HOME: home }, flags, defer),
   };
 }
 
 /** Settings of the gateways, as variables. */
 type Environment = Readonly<Record<string, string>>;
+
+const baseFlags = (upstream: string) => ["--port", "0", "--upstream", upstream, "--token", "tester", "--key", KEY];
+
+const clientOf = (url: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 });
+
+async function openHere(
+  upstream: string,
+  environment: Environment,
+  flags: readonly string[],
+  defer: Defer,
+): Promise<StartedGateway> {
+  const command = serveCommand();
+  command.parseOptions([...baseFlags(upstream), ...flags]);
+  const { demo, json, untilStdinEnds, ...settings } = command.opts();
+  const loaded = loadConfig({ flags: settings, environment: { ...process.env, ...environment } });
+  let log = "";
+  const writeLog = (text: string) => {
+    log += text;
+  };
+  const { url, bridgeUrl, cursorUrl, ollamaUrl, close, prewarm } = await openGateway(loaded, {
+    isDemo: demo,
+    writeLog,
+  });
+  prewarm();
+  const stop = () => close();
+  defer(stop);
+  return { url, bridgeUrl, cursorUrl, ollamaUrl, client: clientOf(url), log: () => log, stop };
+}
 
 async function startProcess(
   upstream: string,
@@ -69,8 +107,7 @@ async function startProcess(
   flags: readonly string[],
   defer: Defer,
 ): Promise<GatewayProcess> {
-  const args = ["serve", "--port", "0", "--upstream", upstream, "--token", "tester", "--key", KEY, "--json", ...flags];
-  const child = spawn(process.execPath, ["bin/excursor.js", ...args], {
+  const child = spawn(process.execPath, ["bin/excursor.js", "serve", ...baseFlags(upstream), "--json", ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...environment },
   });
@@ -95,7 +132,7 @@ async function startProcess(
     bridgeUrl,
     cursorUrl,
     ollamaUrl,
-    client: new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 }),
+    client: clientOf(url),
     log: () => log,
     pid: child.pid ?? 0,
     stop,

@@ -14,7 +14,7 @@ interface SharedGateway {
 
 const gateways = new Map<string, Promise<() => SharedGateway>>();
 /**
- * A gateway process with these flags in front of a backend with these options, the same one for all tests of a file. For tests that do not
+ * A gateway in this process with these flags in front of a backend with these options, the same one for all tests of a file. For tests that do not
  * stop it and do not depend on what others left in it: a start costs more than most of these tests.
  */
 export async function sharedGateway(sim: Partial<SimOptions> = {}, ...flags: string[]): Promise<SharedGateway> {
@@ -36,7 +36,7 @@ async function startShared(sim: Partial<SimOptions>, flags: readonly string[]): 
     if (!earlier.has(entry.run)) trace.push(entry);
   };
   const stage: Stage = await setUpGateway({ ...sim, trace: record }, {}, afterFile);
-  const { url, client, log } = await stage.start(...flags);
+  const { url, client, log } = await stage.open(...flags);
   return () => {
     earlier = new Set(seen);
     trace = [];
