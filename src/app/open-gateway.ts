@@ -7,7 +7,7 @@ import type { Engine } from "../core/engine/engine.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
-import { createGivenAccess } from "../credentials/given-access.ts";
+import { createFixedAccess } from "../credentials/fixed-access.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { createLog, type Log } from "../observe/log.ts";
@@ -142,7 +142,7 @@ export async function openEngine(
   };
   try {
     register = cluster && (await shareKeys(cluster.link, home, log));
-    const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
+    const access = sim ? createFixedAccess(new Secret("demo")) : accounts.access;
     // No account is needed if callers may send tokens or other upstreams answer. One can be signed in later.
     const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config, drivers));
     const isSignedIn = sim !== undefined || (await checkAccount(accounts, isNeeded));

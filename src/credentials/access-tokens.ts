@@ -22,10 +22,10 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { store, origin, now = Date.now, onNotice } = options;
   const { ticks = options.now ?? (() => performance.now()) } = options;
   const tokens = new Map<string | undefined, AccountToken>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const onProblem = ({ message }: ExcursorError): void => {
-    if (told.has(message)) return;
-    told.add(message);
+    if (reported.has(message)) return;
+    reported.add(message);
     onNotice(message);
   };
   const tokenOf = (account: string | undefined): AccountToken => {

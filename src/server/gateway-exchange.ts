@@ -9,7 +9,7 @@ import { publicCode } from "../faces/shared/errors/http-errors.ts";
 import type { FaceModule } from "../faces/shared/face-module.ts";
 import type { RequestRecording } from "../usage/record/request-recording.ts";
 import type { BodyBudget } from "./gate/body-budget.ts";
-import type { Newcomer } from "./gate/newcomers.ts";
+import type { UnverifiedRequest } from "./gate/unverified-tokens.ts";
 import { Refusal } from "./refusal.ts";
 import { type Probe, watchClient } from "./watch-client.ts";
 
@@ -62,7 +62,7 @@ export abstract class Exchange {
   /** The trace of the request, if there are traces. Set by the gateway. */
   trace: TraceContext | undefined;
   /** Set by the gateway while the backend has not yet accepted the request's Cursor token. */
-  newcomer: Newcomer | undefined;
+  unverified: UnverifiedRequest | undefined;
   readonly redact: (text: string) => string;
   readonly bodies: BodyBudget;
   readonly #abort = new AbortController();
@@ -95,7 +95,7 @@ export abstract class Exchange {
 
   /** Whose share of the body budget the request uses. All unverified tokens share one. */
   get sender(): string {
-    return this.newcomer ? "newcomers" : this.asker.id;
+    return this.unverified ? "unverified" : this.asker.id;
   }
 
   get query(): URLSearchParams {

@@ -16,12 +16,12 @@ import { createGate, type Gate } from "./gate/gate.ts";
 import { hopsOf } from "./gate/hops-of.ts";
 import { OWNER } from "./gate/keys/caller-keys.ts";
 import { isIssued, type KnownKeys } from "./gate/keys/known-keys.ts";
-import { Newcomers } from "./gate/newcomers.ts";
 import { allowReading, answerPreflight } from "./gate/page-access.ts";
 import { createPathGuard } from "./gate/path-secret.ts";
 import { checkBind } from "./gate/public-bind.ts";
 import { RequestRate } from "./gate/request-rate.ts";
 import { Seats } from "./gate/seats.ts";
+import { UnverifiedTokens } from "./gate/unverified-tokens.ts";
 import { type Exchange, GatewayExchange } from "./gateway-exchange.ts";
 import type { Gateway, GatewayOptions } from "./gateway-options.ts";
 import { loop, noSuchRoute, shuttingDown, wrongMethod } from "./gateway-refusals.ts";
@@ -58,7 +58,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   /** Connections that carried a request with an accepted key or token. */
   const trusted = new WeakSet<Socket>();
   const requests = new Seats("requests", limits.requestsPerKey);
-  const newcomers = new Newcomers({
+  const unverified = new UnverifiedTokens({
     maxRequests: limits.unverifiedRequests,
     maxBodyBytes: limits.unverifiedBodyBytes,
     verify: options.verifyToken,
@@ -109,21 +109,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (isDraining && (!isOpen || exchange.isInternal)) throw shuttingDown();
     if (!principal) return undefined;
     exchange.leave = requests.take(principal.id);
-    if (principal.token && !isOpen) exchange.newcomer = newcomers.admit(principal);
-    if (exchange.newcomer) exchange.principal = { ...principal, isUnverified: true };
+    if (principal.token && !isOpen) exchange.unverified = unverified.admit(principal);
+    if (exchange.unverified) exchange.principal = { ...principal, isUnverified: true };
     if (!isOpen) return rate.admit(principal.id);
   };
 
   const onOver = (exchange: Exchange) => {
     active.delete(exchange);
     exchange.leave();
-    exchange.newcomer?.leave();
+    exchange.unverified?.leave();
     logRequest(log, exchange);
     if (active.size === 0) onIdle();
   };
 
   const onFailed = ({ principal, notes }: Exchange) => {
-    if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
+    if (principal?.token && notes.error?.kind === "unauthenticated") unverified.refuse(principal);
   };
 
   /** Serves one message of a WebSocket as a request. */
@@ -205,7 +205,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       // Awaited only if it takes time: most requests have no limit that others count, too.
       const admitted = admit(exchange, isOpen);
       if (admitted) await admitted;
-      if (principal && !exchange.newcomer) trusted.add(request.socket);
+      if (principal && !exchange.unverified) trusted.add(request.socket);
       if (principal?.token) redactor.add(principal.token.reveal(), "caller");
       exchange.recording?.routed();
       await match.route.handle(exchange, match.parameters);

@@ -5,17 +5,17 @@ import { isDeeperThan } from "../core/json/json-depth.ts";
 import type { GatewayExchange } from "./gateway-exchange.ts";
 import { Refusal } from "./refusal.ts";
 
-export type BodySource = Pick<GatewayExchange, "request" | "response" | "newcomer" | "bodies" | "sender" | "signal">;
+export type BodySource = Pick<GatewayExchange, "request" | "response" | "unverified" | "bodies" | "sender" | "signal">;
 
 /** Reads the body as JSON. Checks size and depth before it allocates or parses. */
 export async function readJson(exchange: BodySource, limits: Limits): Promise<unknown> {
-  const { request, response, newcomer, bodies, sender } = exchange;
+  const { request, response, unverified, bodies, sender } = exchange;
   const length = request.headers["content-length"];
   const announced = Number(length ?? 0);
   if (announced > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   let maxBytes = limits.bodyBytes;
-  if (newcomer && (length === undefined || announced > newcomer.maxBodyBytes)) {
-    if (!(await newcomer.verify(exchange.signal))) maxBytes = Math.min(maxBytes, newcomer.maxBodyBytes);
+  if (unverified && (length === undefined || announced > unverified.maxBodyBytes)) {
+    if (!(await unverified.verify(exchange.signal))) maxBytes = Math.min(maxBytes, unverified.maxBodyBytes);
     if (announced > maxBytes) throw tooLarge(maxBytes);
   }
   bodies.check(sender, announced);

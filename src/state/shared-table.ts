@@ -123,16 +123,16 @@ function prepareShares(connection: DatabaseSync, { name, order }: TableShape, li
   return {
     /** False if the row would push out everything else and then itself. */
     canHold: (holder: Uint8Array, bytes: number) => bytes <= roomOf(holder).maxBytes,
-    /** To be called after a row of the newcomer was put. */
-    makeRoom(newcomer: Uint8Array): void {
-      const room = roomOf(newcomer);
+    /** To be called after the principal `latest` has put a row. */
+    makeRoom(latest: Uint8Array): void {
+      const room = roomOf(latest);
       for (;;) {
         const used = room.used();
-        const largest = room.largest(used, newcomer);
+        const largest = room.largest(used, latest);
         if (largest) {
           if (deleteOldest.run({ principal: largest }).changes === 0) return;
         } else {
-          const smallest = room.surplus(used, newcomer);
+          const smallest = room.surplus(used, latest);
           if (!smallest || deleteAll.run(smallest).changes === 0) return;
         }
       }
@@ -160,14 +160,14 @@ function prepareRoom(connection: DatabaseSync, table: string, who: string, limit
   return {
     maxBytes: limits.maxBytes,
     used: () => totals.get() as Used,
-    /** Returns the principal that has to lose a row, if all together hold too much. Among equals the newcomer comes last. */
-    largest({ bytes, items }: Used, newcomer: Uint8Array): Uint8Array | undefined {
-      if (bytes > limits.maxBytes) return (mostBytes.get(newcomer) as Row)?.principal;
-      return items > limits.maxItems ? (mostItems.get(newcomer) as Row)?.principal : undefined;
+    /** Returns the principal that has to lose a row, if all together hold too much. Among equals `latest` comes last. */
+    largest({ bytes, items }: Used, latest: Uint8Array): Uint8Array | undefined {
+      if (bytes > limits.maxBytes) return (mostBytes.get(latest) as Row)?.principal;
+      return items > limits.maxItems ? (mostItems.get(latest) as Row)?.principal : undefined;
     },
     /** Returns the principal that has to lose all rows, if there are too many principals. */
-    surplus: ({ principals }: Used, newcomer: Uint8Array) =>
-      principals > limits.maxPrincipals ? (least.get(newcomer) as Row)?.principal : undefined,
+    surplus: ({ principals }: Used, latest: Uint8Array) =>
+      principals > limits.maxPrincipals ? (least.get(latest) as Row)?.principal : undefined,
   };
 }
 

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { composeGateway } from "../../src/app/compose-gateway.ts";
 import { loadConfig } from "../../src/app/load-config.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { createGivenAccess } from "../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../src/credentials/fixed-access.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
 import { isAlive, untilGone } from "../process/support/alive.ts";
@@ -32,7 +32,7 @@ it("ends the MCP servers that it has started if a later step fails", async () =>
     config,
     home,
     log: createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false }),
-    access: createGivenAccess(new Secret("demo")),
+    access: createFixedAccess(new Secret("demo")),
     onSecret: () => {},
     secretFor: (purpose) => new Secret(purpose),
     keyName: () => undefined,

@@ -8,8 +8,8 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { isLoop } from "../../src/core/http/hops.ts";
 import { LoopGuard } from "../../src/core/rules/loop-guard.ts";
+import { AnswerParts } from "../../src/drivers/shared/answer-parts.ts";
 import { StreamedCall, StreamedCalls } from "../../src/drivers/shared/api/streamed-calls.ts";
-import { SaidParts } from "../../src/drivers/shared/said-parts.ts";
 import { readHeld } from "../../src/faces/cursor/h1/h1-requests.ts";
 import { readSmallFile } from "../../src/files/read-small-file.ts";
 import { createLimitedFetch } from "../../src/mcp/connection/limited-fetch.ts";
@@ -19,7 +19,7 @@ import { readDataUrl } from "../../src/media/data-url.ts";
 import { LabelCap } from "../../src/metrics/label-cap.ts";
 import { LineSplitter } from "../../src/process/line-splitter.ts";
 import { BodyBudget } from "../../src/server/gate/body-budget.ts";
-import { Newcomers } from "../../src/server/gate/newcomers.ts";
+import { UnverifiedTokens } from "../../src/server/gate/unverified-tokens.ts";
 import { BodyCollector } from "../../src/wire/connect/body.ts";
 import { encodeFrame, FLAG_END, FrameDecoder } from "../../src/wire/connect/envelope.ts";
 import { ServerExchange } from "../../src/wire/http/server-exchange.ts";
@@ -172,8 +172,8 @@ const LIMITS: Readonly<Record<string, Limited>> = {
   "requests with unverified tokens": {
     limit: 5,
     take: (pieces) => {
-      const newcomers = new Newcomers({ maxRequests: 5, maxBodyBytes: 1 });
-      for (let n = 0; n < sum(pieces); n++) newcomers.admit({ id: String(n), token: undefined });
+      const unverified = new UnverifiedTokens({ maxRequests: 5, maxBodyBytes: 1 });
+      for (let n = 0; n < sum(pieces); n++) unverified.admit({ id: String(n), token: undefined });
     },
   },
   "tool calls of an answer": {
@@ -193,7 +193,7 @@ const LIMITS: Readonly<Record<string, Limited>> = {
   "an answer that is kept": {
     limit: 4 * MIB,
     take: (pieces) => {
-      const said = new SaidParts();
+      const said = new AnswerParts();
       for (const piece of pieces) said.take({ type: "text", text: "x".repeat(piece) });
       return said.parts !== undefined;
     },

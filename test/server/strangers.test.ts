@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
 import { BodyBudget } from "../../src/server/gate/body-budget.ts";
-import { Newcomers } from "../../src/server/gate/newcomers.ts";
+import { UnverifiedTokens } from "../../src/server/gate/unverified-tokens.ts";
 import { chatBody, KEY, postChat, startTestGateway } from "./support/gateway.ts";
 import { RawConnection } from "./support/raw.ts";
 
@@ -287,15 +287,15 @@ describe("a token that nobody has accepted yet", () => {
 
   it("counts as new again once the backend refuses it, and after an hour", () => {
     let now = 0;
-    const newcomers = new Newcomers({ maxRequests: 1, maxBodyBytes: 1, now: () => now });
+    const unverified = new UnverifiedTokens({ maxRequests: 1, maxBodyBytes: 1, now: () => now });
     const principal = { id: "token_a", token: undefined };
-    newcomers.admit(principal)?.accept();
-    expect(newcomers.admit(principal)).toBeUndefined();
+    unverified.admit(principal)?.accept();
+    expect(unverified.admit(principal)).toBeUndefined();
     now = 3_600_001;
-    newcomers.admit(principal)?.accept();
-    expect(newcomers.admit(principal)).toBeUndefined();
-    newcomers.refuse(principal);
-    newcomers.admit(principal);
-    expect(() => newcomers.admit(principal)).toThrow("unverified Cursor tokens");
+    unverified.admit(principal)?.accept();
+    expect(unverified.admit(principal)).toBeUndefined();
+    unverified.refuse(principal);
+    unverified.admit(principal);
+    expect(() => unverified.admit(principal)).toThrow("unverified Cursor tokens");
   });
 });

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ChargeFollower } from "../../src/app/usage/charge-follower.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { createGivenAccess } from "../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../src/credentials/fixed-access.ts";
 import { type Simulator, startSim } from "../../src/sim/server.ts";
 import { reportCharges } from "../../src/usage/reports/charge-report.ts";
 import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
@@ -33,7 +33,7 @@ async function openStore(path: string) {
 
 const followerOf = (origin: string, store: UsageStore) =>
   new ChargeFollower({
-    access: createGivenAccess(new Secret("tester")),
+    access: createFixedAccess(new Secret("tester")),
     call: { transport: createHttp1Transport(), origin },
     store,
     costOf: () => undefined,

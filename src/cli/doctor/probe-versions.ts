@@ -52,8 +52,8 @@ export async function probeVersions(probe: VersionProbe): Promise<readonly Named
   calls++;
   const status = await probe.askStatus();
   const isFine = await ask(configured);
-  const told = status && wordsOf(status);
-  if (told !== undefined) add("version/told", "ok", told);
+  const words = status && wordsOf(status);
+  if (words !== undefined) add("version/words", "ok", words);
   if (isFine) {
     const oldest = status?.minAllowed ? undefined : await findOldest();
     const older = oldest === undefined ? "" : ` The oldest published one that it takes is ${oldest}.`;

@@ -11,7 +11,7 @@ import {
 import type { CallEntry, CallLog, LossReason } from "./call-log.ts";
 import { runIdOf } from "./run/call-names.ts";
 import type { LiveRun } from "./run/live-run.ts";
-import { type RunTerms, termsOf, whyNot, withNews } from "./run-terms.ts";
+import { type RunTerms, termsOf, whyNot, withAddedInstructions } from "./run-terms.ts";
 import { turnBytes } from "./turn-bytes.ts";
 
 export interface ParkingLimits {
@@ -89,7 +89,9 @@ export type Found =
 export class Parking {
   readonly #runs = new Map<string, ParkedRun>();
   /** Why the most recent runs are gone, for the call log only. */
-  readonly #fates = new BoundedMap<string, { readonly principalId: string; readonly reason: LossReason }>(MAX_FATES);
+  readonly #lossReasons = new BoundedMap<string, { readonly principalId: string; readonly reason: LossReason }>(
+    MAX_LOSS_REASONS,
+  );
   readonly #limits: ParkingLimits;
   readonly #callLog: CallLog;
   #isClosing = false;
@@ -169,8 +171,8 @@ export class Parking {
     const runId = runIdOf(first.callId) ?? "";
     const parked = this.#runs.get(runId);
     if (parked?.principalId !== principal.id) {
-      const fate = this.#fates.get(runId);
-      return { type: "gone", reason: fate?.principalId === principal.id ? fate.reason : "unknown" };
+      const lost = this.#lossReasons.get(runId);
+      return { type: "gone", reason: lost?.principalId === principal.id ? lost.reason : "unknown" };
     }
     const { live, calls, terms } = parked;
     const isComplete = results.length === calls.size && results.every(({ callId }) => calls.has(callId));
@@ -186,7 +188,7 @@ export class Parking {
     this.#remove(runId, "repeated");
     const facts = { requestId, askedIn: parked.requestId, waitedMs: waitedMs(parked) };
     for (const result of results) this.#recordResult("answered", calls, principal, result, facts);
-    return { type: "run", live, results: withNews(terms, turn, results) };
+    return { type: "run", live, results: withAddedInstructions(terms, turn, results) };
   }
 
   /** Cancels the run of a follow-up that has a new user message after the results: a waiting run takes only results. */
@@ -198,7 +200,7 @@ export class Parking {
       this.#lose(runId, "steered");
       return { type: "gone", reason: "steered" };
     }
-    return this.#fates.has(runId) ? undefined : { type: "gone", reason: "unknown" };
+    return this.#lossReasons.has(runId) ? undefined : { type: "gone", reason: "unknown" };
   }
 
   /**
@@ -276,12 +278,12 @@ export class Parking {
     this.#record("lost", parked, { requestId: parked.requestId, reason, waitedMs: waitedMs(parked) });
   }
 
-  #remove(runId: string, fate: LossReason): ParkedRun | undefined {
+  #remove(runId: string, reason: LossReason): ParkedRun | undefined {
     const parked = this.#runs.get(runId);
     if (!parked) return undefined;
     clearTimeout(parked.timer);
     this.#runs.delete(runId);
-    this.#fates.set(runId, { principalId: parked.principalId, reason: fate });
+    this.#lossReasons.set(runId, { principalId: parked.principalId, reason });
     return parked;
   }
 
@@ -312,7 +314,7 @@ export class Parking {
   }
 }
 
-const MAX_FATES = 4096;
+const MAX_LOSS_REASONS = 4096;
 
 const weigh = (parked: readonly ParkedRun[]) => ({
   runs: parked.length,

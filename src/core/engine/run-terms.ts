@@ -37,7 +37,11 @@ export function whyNot(terms: RunTerms, turn: Turn): LossReason | undefined {
  * Adds the instructions that the turn has and the run has not to the last result. A waiting run takes nothing but results,
  * so there is no other way to send them.
  */
-export function withNews(terms: RunTerms, turn: Turn, results: readonly ToolMessage[]): readonly ToolMessage[] {
+export function withAddedInstructions(
+  terms: RunTerms,
+  turn: Turn,
+  results: readonly ToolMessage[],
+): readonly ToolMessage[] {
   const added = turn.system.length > terms.system.length ? turn.system.slice(terms.system.length).trim() : "";
   const last = results.at(-1);
   if (added === "" || !last) return results;

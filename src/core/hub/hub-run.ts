@@ -32,7 +32,7 @@ type Batch = readonly TurnEvent[];
 type Done = Extract<TurnEvent, { readonly type: "done" }>;
 
 /** What one read of the upstream up to its `done` has shown so far. */
-interface Leg {
+interface HubRound {
   readonly hubCallIds: Set<string>;
   /** The leg ended in hub calls only: the run goes on with their results. */
   goesOn: boolean;
@@ -159,7 +159,7 @@ export class HubRun implements Run {
     while (yield* this.#readLeg(current)) {
       yield* this.#untilHubResults();
       const own = await this.#wait(this.#hubResults);
-      if (this.#caller.guard.isHopeless) {
+      if (this.#caller.guard.isStuck) {
         current.cancel();
         this.#current.finish({ text: "", reason: "length" }, this.#transcript.endAnswer().historyKey);
         yield [STOPPED, { type: "done", reason: "length" }];
@@ -248,7 +248,7 @@ export class HubRun implements Run {
 
   /** Reads the upstream to its `done`, without hub calls. Returns true if the run goes on with their results. */
   async *#readLeg(run: Run): AsyncGenerator<Batch, boolean, undefined> {
-    const leg: Leg = { hubCallIds: new Set(), goesOn: false, used: undefined };
+    const leg: HubRound = { hubCallIds: new Set(), goesOn: false, used: undefined };
     for await (const events of run) {
       // Before it is shown: the end of a leg sums up what came before it.
       this.#transcript.take(events);
@@ -260,7 +260,7 @@ export class HubRun implements Run {
     return goesOn;
   }
 
-  #show(event: TurnEvent, leg: Leg): Batch {
+  #show(event: TurnEvent, leg: HubRound): Batch {
     if (event.type === "text") return [this.#words.show(event.text)];
     if (event.type === "usage") {
       leg.used = event.usage;
@@ -273,7 +273,7 @@ export class HubRun implements Run {
   }
 
   /** The reader stops at `done`, so the round is stored and its hub calls are started before that is shown. */
-  #endLeg(event: Done, leg: Leg): Batch {
+  #endLeg(event: Done, leg: HubRound): Batch {
     const { reason } = event;
     if (reason !== "tool-calls") {
       const { text, historyKey } = this.#transcript.endAnswer();

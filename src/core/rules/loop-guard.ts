@@ -23,7 +23,7 @@ export class LoopGuard {
     this.#maxSteps = maxSteps;
   }
 
-  get isHopeless(): boolean {
+  get isStuck(): boolean {
     return this.#warnings >= MAX_WARNINGS;
   }
 

@@ -84,11 +84,11 @@ export class MessageReader implements ApiReader {
     const { reason } = this.#stop;
     const usage = countsIn(this.#usage);
     // An answer that announces tool calls but has none has just stopped.
-    const told = reason === "tool-calls" && this.#calls.size === 0 ? "stop" : reason;
+    const endReason = reason === "tool-calls" && this.#calls.size === 0 ? "stop" : reason;
     return [
       ...open,
       ...(usage ? [{ type: "usage", usage } as const] : []),
-      { type: "done", ...this.#stop, reason: told },
+      { type: "done", ...this.#stop, reason: endReason },
     ];
   }
 

@@ -18,17 +18,17 @@ import { pairResults } from "../shared/pair-results.ts";
  * refuses them. A user message is put first if the model's comes first.
  */
 export function apiMessages(messages: readonly Message[], keepsThinking: boolean): readonly JsonObject[] {
-  const told: { readonly role: "user" | "assistant"; readonly content: JsonObject[] }[] = [];
+  const sent: { readonly role: "user" | "assistant"; readonly content: JsonObject[] }[] = [];
   for (const message of pairResults(messages)) {
     const role = message.role === "assistant" ? "assistant" : "user";
     const content = blocksOf(message, keepsThinking);
-    const last = told.at(-1);
+    const last = sent.at(-1);
     // The results of one answer must be in one message.
     if (last?.role === role) last.content.push(...content);
-    else if (content.length > 0) told.push({ role, content });
+    else if (content.length > 0) sent.push({ role, content });
   }
-  if (told.at(-1)?.role !== "user") throw emptyQuestion();
-  return told[0]?.role === "user" ? told : [{ role: "user", content: [text("(no message)")] }, ...told];
+  if (sent.at(-1)?.role !== "user") throw emptyQuestion();
+  return sent[0]?.role === "user" ? sent : [{ role: "user", content: [text("(no message)")] }, ...sent];
 }
 
 function blocksOf(message: Message, keepsThinking: boolean): JsonObject[] {

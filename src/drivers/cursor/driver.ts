@@ -12,7 +12,7 @@ import type { CursorModels } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
 import { CursorRun } from "./run/cursor-run.ts";
-import { Farewells } from "./run/farewells.ts";
+import { EndingStreams } from "./run/ending-streams.ts";
 import type { RunPlan } from "./run/run-plan.ts";
 import type { Transports } from "./run/stream.ts";
 import { UnknownTally } from "./run/unknown.ts";
@@ -47,7 +47,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const ownerOf = createOwners();
   const retries = new RetryBudget();
   const unknown = new UnknownTally(options.onUnknown);
-  const farewells = new Farewells();
+  const endingStreams = new EndingStreams();
   const callerOf = ({ token }: AccountCredential) => ({ token: token.reveal(), timezone: TIME_ZONE, ...client });
   const planTurn = async (turn: Turn, credential: AccountCredential): Promise<RunPlan> => {
     const caller = callerOf(credential);
@@ -74,7 +74,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         checkpoints,
         unknown,
         retries,
-        farewells,
+        endingStreams,
         renew: async ({ credential }) => {
           const renewed = await renewedCredential(principal, access, credential);
           return renewed && planFor(renewed);
@@ -88,7 +88,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     listModels: (principal, signal) =>
       withCredential(principal, access, (credential) => models.list(credential, signal)),
     retries: () => retries.stats(),
-    close: () => farewells.settle(),
+    close: () => endingStreams.settle(),
     /** Makes the calls that precede a first run, and connects to the host for runs. */
     async prewarm() {
       const connect = async (credential: AccountCredential) => {

@@ -15,37 +15,37 @@ import { pairResults } from "../shared/pair-results.ts";
  * models lose their thread without it.
  */
 export function apiMessages(messages: readonly Message[], system: string, keepsThinking: boolean): JsonObject[] {
-  const told: JsonObject[] = system === "" ? [] : [{ role: "system", content: system }];
+  const sent: JsonObject[] = system === "" ? [] : [{ role: "system", content: system }];
   const paired = pairResults(messages);
   const asked = paired.findLastIndex(({ role }) => role === "user");
   let images: ImagePart[] = [];
   const showImages = () => {
     if (images.length > 0)
-      told.push({ role: "user", content: [text("The images of these results:"), ...images.map(image)] });
+      sent.push({ role: "user", content: [text("The images of these results:"), ...images.map(image)] });
     images = [];
   };
   paired.forEach((message, index) => {
     if (message.role !== "tool") showImages();
     switch (message.role) {
       case "user":
-        if (!isEmpty(message.content)) told.push({ role: "user", content: userContent(message.content) });
+        if (!isEmpty(message.content)) sent.push({ role: "user", content: userContent(message.content) });
         break;
       case "assistant":
-        if (message.content.length > 0) told.push(answerObject(message, keepsThinking && index > asked));
+        if (message.content.length > 0) sent.push(answerObject(message, keepsThinking && index > asked));
         break;
       case "tool":
         // Results are text; their images follow as a user message.
         images.push(...message.content.filter((part) => part.type === "image"));
-        told.push({ role: "tool", tool_call_id: message.callId, content: textOf(message.content) });
+        sent.push({ role: "tool", tool_call_id: message.callId, content: textOf(message.content) });
         break;
       default:
         message satisfies never;
     }
   });
   showImages();
-  const asker = told.at(-1)?.["role"];
+  const asker = sent.at(-1)?.["role"];
   if (asker !== "user" && asker !== "tool") throw emptyQuestion();
-  return told;
+  return sent;
 }
 
 const isEmpty = (parts: readonly UserPart[]): boolean =>

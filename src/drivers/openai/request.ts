@@ -30,15 +30,15 @@ const OPENAI_SAMPLING: readonly SamplingName[] = [
 export function chatRequest(turn: Turn, { modelId, effort, isOpenAi }: RequestOptions): ApiRequest {
   const { tools, maxOutputTokens } = turn;
   const sampling = pickSampling(turn.sampling, isOpenAi ? OPENAI_SAMPLING : SAMPLING_NAMES);
-  const told = effort === undefined ? undefined : ((isOpenAi ? OPENAI_EFFORTS : COMMON_EFFORTS)[effort] ?? effort);
-  const ignored: readonly Ignorable[] = turn.model.effort !== undefined && told !== effort ? ["effort"] : [];
+  const given = effort === undefined ? undefined : ((isOpenAi ? OPENAI_EFFORTS : COMMON_EFFORTS)[effort] ?? effort);
+  const ignored: readonly Ignorable[] = turn.model.effort !== undefined && given !== effort ? ["effort"] : [];
   const hasTools = tools.length > 0;
   const body = {
     model: modelId,
     messages: apiMessages(turn.messages, turn.system, !isOpenAi),
     stream: true,
     stream_options: { include_usage: true },
-    ...(told !== undefined && { reasoning_effort: told }),
+    ...(given !== undefined && { reasoning_effort: given }),
     ...sampling.fields,
     ...(maxOutputTokens !== undefined && { [isOpenAi ? "max_completion_tokens" : "max_tokens"]: maxOutputTokens }),
     ...(hasTools && { tools: tools.map(toolObject), tool_choice: choiceObject(turn.toolChoice) }),

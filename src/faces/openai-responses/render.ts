@@ -104,8 +104,8 @@ export class ResponseRenderer implements TextRenderer {
   }
 
   fail(error: ExcursorError, requestId: string): string {
-    const told = errorObject(error, requestId).error;
-    const { message, code, param } = told;
+    const body = errorObject(error, requestId).error;
+    const { message, code, param } = body;
     // Closes a reasoning item, because some clients show it as running until it ends. Text and calls just break off.
     const ended = this.#open?.type === "reasoning" ? this.#close("incomplete") : "";
     const response = this.#state({
@@ -114,7 +114,7 @@ export class ResponseRenderer implements TextRenderer {
       error: { code: failureCode(error), message },
     });
     return (
-      ended + this.#event("error", { code, message, param, error: told }) + this.#event("response.failed", { response })
+      ended + this.#event("error", { code, message, param, error: body }) + this.#event("response.failed", { response })
     );
   }
 

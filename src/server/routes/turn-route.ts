@@ -122,7 +122,7 @@ async function answerUntapped(
     signal.throwIfAborted();
     recording?.asks(parsed.turn);
     if (!reply) leave = streams.take(principal.id);
-    const voice = new Voice();
+    const comments = new CommentWriter();
     const context = {
       requestId,
       signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
@@ -131,12 +131,12 @@ async function answerUntapped(
       trace: () => exchange.trace,
       observer: recording,
       meter: recording,
-      elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
+      elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => comments.write(text)) : undefined,
     };
     const events = parsed.isUnasked ? emptyAnswer() : engine.run(parsed.turn, context);
     const batches = observe(events, parsed, exchange, log);
     if (reply) await answerWhole(exchange, parsed, batches, reply);
-    else await answerStream(exchange, parsed, batches, { carrier, voice });
+    else await answerStream(exchange, parsed, batches, { carrier, comments });
   } finally {
     leave?.();
     parsed.end?.();
@@ -169,10 +169,10 @@ function toolSource({ headers }: IncomingMessage): ToolSource | undefined {
 }
 
 /** Writes comments into the stream while there is one. */
-class Voice {
+class CommentWriter {
   stream: AnswerOutlet | undefined;
 
-  say(comment: string): boolean {
+  write(comment: string): boolean {
     this.stream?.write(comment);
     return this.stream !== undefined;
   }
@@ -182,11 +182,11 @@ async function answerStream(
   exchange: Exchange,
   parsed: ParsedRequest<StreamRenderer>,
   batches: Batches,
-  { carrier, voice }: { readonly carrier: AnswerCarrier; readonly voice: Voice },
+  { carrier, comments }: { readonly carrier: AnswerCarrier; readonly comments: CommentWriter },
 ): Promise<void> {
   const renderer = parsed.stream();
   const stream = carrier.openStream(batches.headers, renderer);
-  if (stream.hasComments) voice.stream = stream;
+  if (stream.hasComments) comments.stream = stream;
   try {
     // The last piece goes out with the end of the response.
     let last: string | Uint8Array = "";
@@ -208,7 +208,7 @@ async function answerStream(
     exchange.notes.error = error;
     stream.end(failure(renderer, error, exchange));
   } finally {
-    voice.stream = undefined;
+    comments.stream = undefined;
     stream.stop();
   }
 }
@@ -287,7 +287,7 @@ function observe(
       if (notes.firstEventMs === undefined && events.some(({ type }) => type !== "notice")) {
         notes.firstEventMs = performance.now() - exchange.startedAt;
         // An event of the upstream means that it accepted the token.
-        exchange.newcomer?.accept();
+        exchange.unverified?.accept();
       }
       for (const event of events) {
         if (event.type === "text") continue;

@@ -58,9 +58,9 @@ export class MessageExchange extends Exchange {
   fail(thrown: unknown): void {
     const error = this.errorFrom(thrown);
     this.notes.error = error;
-    const told = this.#face.error(error, this.id, error instanceof Refusal ? error.status : undefined);
-    this.#status = told.status;
-    this.#link.send(this.redact(this.#dialect.error(told, this.id)));
+    const answer = this.#face.error(error, this.id, error instanceof Refusal ? error.status : undefined);
+    this.#status = answer.status;
+    this.#link.send(this.redact(this.#dialect.error(answer, this.id)));
     this.#isWhole = this.#link.isOpen;
   }
 }

@@ -19,14 +19,14 @@ export class Sockets {
   /** Accepts an upgrade that has passed the gate. Throws a {@link Refusal}, which is answered over HTTP. */
   async accept(options: SocketConnectionOptions): Promise<void> {
     const { exchange, principal, limits } = options;
-    const { newcomer, signal } = exchange;
+    const { unverified, signal } = exchange;
     // The library reads a whole message before anybody can look at it.
-    const isKnown = !newcomer || (await newcomer.verify(signal));
+    const isKnown = !unverified || (await unverified.verify(signal));
     const leave = this.#seats.take(principal.id);
     let webSocket: WebSocket;
     try {
       signal.throwIfAborted();
-      webSocket = upgrade(exchange, isKnown ? limits.bodyBytes : newcomer.maxBodyBytes);
+      webSocket = upgrade(exchange, isKnown ? limits.bodyBytes : unverified.maxBodyBytes);
     } catch (error) {
       leave();
       throw error;

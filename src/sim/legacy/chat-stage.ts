@@ -2,8 +2,8 @@ import type { ModelDetails } from "../../gen/aiserver/v1/conversation_pb.ts";
 import type { Account } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
 import { inject, noOddities } from "../faults.ts";
+import { type ClientStream, StreamGone } from "../run/client-stream.ts";
 import { defaultScript, echoOf } from "../run/echo.ts";
-import { type Lifeline, StreamGone } from "../run/lifeline.ts";
 import type { RunTrace } from "../run/run-trace.ts";
 import { describeHistory, type Message, scriptOf, splitTurns } from "../script/conversation.ts";
 import type { Received } from "../script/placeholders.ts";
@@ -12,7 +12,7 @@ import { stepsDone } from "../script/progress.ts";
 import type { FaultStep } from "../script/step.ts";
 
 /** Encodes the messages of an older chat protocol. Undefined if the protocol has no such message. */
-export interface ChatVoice {
+export interface ChatEncoder {
   text(delta: string): Uint8Array;
   thinking(delta: string, isLast: boolean): Uint8Array | undefined;
   readonly tools: readonly string[];
@@ -25,9 +25,9 @@ export interface ChatTurn {
   readonly model: ModelDetails | undefined;
   readonly account: Account;
   readonly backend: Backend;
-  readonly lifeline: Lifeline;
+  readonly clientStream: ClientStream;
   readonly trace: RunTrace;
-  readonly voice: ChatVoice;
+  readonly encoder: ChatEncoder;
 }
 
 /** Answers the last turn of a chat and ends the stream. These protocols have no checkpoints and no native requests. */
@@ -60,14 +60,14 @@ class ChatStage implements Stage {
 
   constructor(chat: ChatTurn, turnStart: number) {
     this.#chat = chat;
-    const { messages, system, model, account, voice } = chat;
+    const { messages, system, model, account, encoder } = chat;
     const images = messages.slice(turnStart).flatMap((message) => (message.role === "user" ? message.images : []));
     const reused = () => (this.#hasGoneOn ? "stream" : "fresh");
     this.received = {
       system,
       model: [model?.modelName ?? "default", ...(model?.maxMode ? ["max_mode=true"] : [])].join(" "),
       user: account.id,
-      tools: voice.tools.join(","),
+      tools: encoder.tools.join(","),
       history: describeHistory(messages.slice(0, -1)),
       images: `${images.length} ${images.map(({ type, bytes }) => `${type}:${bytes}`).join(",")}`.trim(),
       get reused() {
@@ -77,24 +77,24 @@ class ChatStage implements Stage {
   }
 
   offers(tool: string): boolean {
-    return this.#chat.voice.tools.includes(tool);
+    return this.#chat.encoder.tools.includes(tool);
   }
 
   text(delta: string): Promise<void> | undefined {
-    return this.#say("text", delta, this.#chat.voice.text(delta));
+    return this.#say("text", delta, this.#chat.encoder.text(delta));
   }
 
   thinking(delta: string): Promise<void> | undefined {
-    return this.#say("thinking", delta, this.#chat.voice.thinking(delta, false));
+    return this.#say("thinking", delta, this.#chat.encoder.thinking(delta, false));
   }
 
   thinkingCompleted(): void {
-    void this.#say("thinking", "", this.#chat.voice.thinking("", true));
+    void this.#say("thinking", "", this.#chat.encoder.thinking("", true));
   }
 
   async call(batch: readonly CallStep[]): Promise<readonly string[]> {
-    const answers = this.#chat.voice.call(batch);
-    if (this.#oddities.endsAfterCalls) this.#chat.lifeline.endUnanswered(answers);
+    const answers = this.#chat.encoder.call(batch);
+    if (this.#oddities.endsAfterCalls) this.#chat.clientStream.endUnanswered(answers);
     const results = await answers;
     this.#hasGoneOn = true;
     return results;
@@ -111,15 +111,15 @@ class ChatStage implements Stage {
   }
 
   async fault(step: FaultStep): Promise<void> {
-    const { lifeline } = this.#chat;
-    const outcome = await inject(step, lifeline.out, this.#oddities);
+    const { clientStream } = this.#chat;
+    const outcome = await inject(step, clientStream.out, this.#oddities);
     this.#chat.trace.note("fault", step.fault);
     if (outcome === "gone") throw new StreamGone();
-    if (outcome === "hangs") await lifeline.hang();
+    if (outcome === "hangs") await clientStream.hang();
   }
 
   sleep(ms: number): Promise<void> {
-    return this.#chat.lifeline.sleep(ms);
+    return this.#chat.clientStream.sleep(ms);
   }
 
   async checkpoint(): Promise<void> {}
@@ -129,14 +129,14 @@ class ChatStage implements Stage {
   }
 
   async finish(): Promise<void> {
-    const { lifeline } = this.#chat;
-    if (this.#oddities.keepsOpen) await lifeline.untilGone();
-    lifeline.out.end();
+    const { clientStream } = this.#chat;
+    if (this.#oddities.keepsOpen) await clientStream.untilGone();
+    clientStream.out.end();
   }
 
   #say(kind: string, delta: string, bytes: Uint8Array | undefined): Promise<void> | undefined {
     if (!bytes) return undefined;
     this.#chat.trace.note(`${kind}_delta`, { text: delta }, "out");
-    return this.#chat.lifeline.write(bytes);
+    return this.#chat.clientStream.write(bytes);
   }
 }

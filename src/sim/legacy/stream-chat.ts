@@ -10,17 +10,17 @@ import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { Backend, Routes } from "../backend.ts";
 import { failureFrom } from "../rpc.ts";
 import { endBeforeStream } from "../run/before-stream.ts";
-import { Lifeline, StreamGone } from "../run/lifeline.ts";
+import { ClientStream, StreamGone } from "../run/client-stream.ts";
 import { RunTrace } from "../run/run-trace.ts";
 import { beginStream, readFirstMessage } from "../run/stream-request.ts";
 import type { SimExchange } from "../sim-exchange.ts";
 import { readBubbles } from "./chat-history.ts";
-import { answerChat, type ChatVoice } from "./chat-stage.ts";
+import { answerChat, type ChatEncoder } from "./chat-stage.ts";
 
 /** A chat with a single request and a streamed response. */
 interface ChatProtocol<I extends DescMessage> {
   readonly input: I;
-  readonly voice: ChatVoice;
+  readonly encoder: ChatEncoder;
 }
 
 type ChatRequest = {
@@ -29,11 +29,11 @@ type ChatRequest = {
   readonly modelDetails?: ModelDetails | undefined;
 };
 
-const noTools = { tools: [], call: async () => [] } satisfies Partial<ChatVoice>;
+const noTools = { tools: [], call: async () => [] } satisfies Partial<ChatEncoder>;
 
 const streamChat: ChatProtocol<typeof GetChatRequestSchema> = {
   input: GetChatRequestSchema,
-  voice: {
+  encoder: {
     ...noTools,
     text: (text) => toBinary(StreamChatResponseSchema, create(StreamChatResponseSchema, { text })),
     thinking: () => undefined,
@@ -42,7 +42,7 @@ const streamChat: ChatProtocol<typeof GetChatRequestSchema> = {
 
 const streamUnifiedChat: ChatProtocol<typeof StreamUnifiedChatRequestSchema> = {
   input: StreamUnifiedChatRequestSchema,
-  voice: {
+  encoder: {
     ...noTools,
     text: (text) => toBinary(StreamUnifiedChatResponseSchema, create(StreamUnifiedChatResponseSchema, { text })),
     thinking: (text, isLastThinkingChunk) =>
@@ -71,14 +71,14 @@ export const streamChatRoutes: Routes = {
 async function serveChat<I extends DescMessage>(
   exchange: SimExchange,
   backend: Backend,
-  { input, voice }: ChatProtocol<I>,
+  { input, encoder }: ChatProtocol<I>,
   isDeprecated: boolean,
 ): Promise<void> {
   const begun = beginStream(exchange, backend);
   if (!begun) return;
   const { account, out } = begun;
   const trace = new RunTrace(backend.options.trace, exchange.header("x-request-id") ?? "", exchange.transport);
-  const lifeline = new Lifeline(out);
+  const clientStream = new ClientStream(out);
   try {
     const message: MessageShape<I> = await readFirstMessage(exchange, input);
     trace.note(input.name, trace.isOn ? toJson(input, message) : undefined, "in");
@@ -88,10 +88,10 @@ async function serveChat<I extends DescMessage>(
     const last = messages.at(-1);
     if (endBeforeStream(last?.role === "user" ? last.text : "", out, backend, account, () => false)) return;
     out.open();
-    await lifeline.sleep(backend.options.bootstrapMs);
+    await clientStream.sleep(backend.options.bootstrapMs);
     const system = request.explicitContext?.context ?? "";
     const model = request.modelDetails;
-    await answerChat({ messages, system, model, account, backend, lifeline, trace, voice });
+    await answerChat({ messages, system, model, account, backend, clientStream, trace, encoder });
   } catch (error) {
     if (!(error instanceof StreamGone)) out.end(failureFrom(error));
   }

@@ -17,7 +17,7 @@ import type { Backend, Routes } from "../backend.ts";
 import type { FrameWriter } from "../frame-writer.ts";
 import { failureFrom } from "../rpc.ts";
 import { endBeforeStream } from "../run/before-stream.ts";
-import { Lifeline, StreamGone } from "../run/lifeline.ts";
+import { ClientStream, StreamGone } from "../run/client-stream.ts";
 import { RunTrace } from "../run/run-trace.ts";
 import { type OpenRun, serveBidi, serveDownload } from "../run/stream-request.ts";
 import type { CallStep } from "../script/play.ts";
@@ -30,7 +30,7 @@ class UnifiedRun {
   readonly #account: Account;
   readonly #out: FrameWriter;
   readonly #trace: RunTrace;
-  readonly #lifeline: Lifeline;
+  readonly #clientStream: ClientStream;
   readonly #waiting = new Map<string, { resolve: (text: string) => void; reject: (reason: Error) => void }>();
   #hasStarted = false;
 
@@ -39,7 +39,7 @@ class UnifiedRun {
     this.#account = account;
     this.#out = out;
     this.#trace = new RunTrace(backend.options.trace, requestId, out.exchange.transport);
-    this.#lifeline = new Lifeline(out);
+    this.#clientStream = new ClientStream(out);
     out.exchange.onOver((wasCut) => {
       this.#trace.over(wasCut, out.failure);
       this.#abandon(new StreamGone());
@@ -62,7 +62,7 @@ class UnifiedRun {
   }
 
   stop(failure: ConnectFailure): void {
-    this.#lifeline.stop(failure);
+    this.#clientStream.stop(failure);
     this.#abandon(failure);
     if (!this.#hasStarted) this.#out.end(failure);
   }
@@ -77,17 +77,17 @@ class UnifiedRun {
     try {
       if (endBeforeStream(prompt, this.#out, this.#backend, this.#account, offers)) return;
       this.#out.open();
-      await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
-      void this.#lifeline.write(encode({ case: "streamStart", value: {} }));
+      await this.#clientStream.sleep(this.#backend.options.bootstrapMs);
+      void this.#clientStream.write(encode({ case: "streamStart", value: {} }));
       await answerChat({
         messages,
         system: request.explicitContext?.context ?? "",
         model: request.modelDetails,
         account: this.#account,
         backend: this.#backend,
-        lifeline: this.#lifeline,
+        clientStream: this.#clientStream,
         trace: this.#trace,
-        voice: {
+        encoder: {
           text: (text) => encode({ case: "streamUnifiedChatResponse", value: { text } }),
           thinking: (text, isLastThinkingChunk) =>
             encode({ case: "streamUnifiedChatResponse", value: { thinking: { text, isLastThinkingChunk } } }),
@@ -108,7 +108,7 @@ class UnifiedRun {
         const tool = tools.find((offered) => offered.name === name);
         const answer = new Promise<string>((resolve, reject) => this.#waiting.set(toolCallId, { resolve, reject }));
         this.#trace.note("client_side_tool_v2_call", { toolCallId, name, rawArgs }, "out");
-        void this.#lifeline.write(
+        void this.#clientStream.write(
           encode({
             case: "clientSideToolV2Call",
             value: {

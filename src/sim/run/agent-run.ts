@@ -25,10 +25,10 @@ import { play } from "../script/play.ts";
 import type { Step } from "../script/step.ts";
 import { AgentStage } from "./agent-stage.ts";
 import { endBeforeStream } from "./before-stream.ts";
-import { type Briefing, brief } from "./briefing.ts";
+import { ClientStream, StreamGone, TurnCancelled } from "./client-stream.ts";
 import { echoOf } from "./echo.ts";
-import { Lifeline, StreamGone, TurnCancelled } from "./lifeline.ts";
 import { contextTokens } from "./model-window.ts";
+import { brief, type RunInput } from "./run-input.ts";
 import { RunTrace } from "./run-trace.ts";
 
 /** Some clients confirm no blobs, and the real backend goes on without. */
@@ -46,11 +46,11 @@ export class AgentRun {
   readonly #requestId: string;
   readonly #out: FrameWriter;
   readonly #trace: RunTrace;
-  readonly #lifeline: Lifeline;
+  readonly #clientStream: ClientStream;
   readonly #client: ClientRequests;
   /** The steps of the current turn. A client that steers adds to them. */
   readonly #steps: Step[] = [];
-  #briefing: Briefing | undefined;
+  #runInput: RunInput | undefined;
   #hasStarted = false;
   /** What precedes the first frame of a run. A prewarm request begins it early. */
   #bootstrap: Promise<void> | undefined;
@@ -64,7 +64,7 @@ export class AgentRun {
     this.#requestId = requestId;
     this.#out = out;
     this.#trace = new RunTrace(options.trace, requestId, out.exchange.transport);
-    this.#lifeline = new Lifeline(out, {
+    this.#clientStream = new ClientStream(out, {
       everyMs: options.heartbeatMs,
       encode: () => {
         this.#trace.sent(HEARTBEAT);
@@ -88,7 +88,7 @@ export class AgentRun {
     out.exchange.onOver((wasCut) => {
       this.#trace.over(wasCut, out.failure);
       this.#client.abandon(new StreamGone());
-      this.#lifeline.end();
+      this.#clientStream.end();
     });
   }
 
@@ -111,7 +111,7 @@ export class AgentRun {
   stop(failure: ConnectFailure): void {
     this.#noteViolation(failure);
     this.#isStopped = true;
-    this.#lifeline.stop(failure);
+    this.#clientStream.stop(failure);
     this.#client.abandon(failure);
     if (!this.#hasStarted) this.#out.end(failure);
   }
@@ -149,15 +149,15 @@ export class AgentRun {
       const offers = (tool: string) => tools.find(tool) !== undefined;
       if (endBeforeStream(asked.join("\n"), this.#out, this.#backend, this.#account, offers)) return;
       await this.#prepare();
-      const briefing = await brief(request, this.#requestId, this.#client, this.#backend.options);
-      this.#briefing = briefing;
-      await this.#answer(request, briefing);
+      const runInput = await brief(request, this.#requestId, this.#client, this.#backend.options);
+      this.#runInput = runInput;
+      await this.#answer(request, runInput);
     } catch (error) {
       // Cancelled before anything was sent.
       if (error instanceof TurnCancelled) this.#out.end();
       else if (!(error instanceof StreamGone)) this.#out.end(failureFrom(error));
     } finally {
-      this.#lifeline.end();
+      this.#clientStream.end();
       this.#client.abandon(new StreamGone());
     }
   }
@@ -166,36 +166,36 @@ export class AgentRun {
   #prepare(): Promise<void> {
     this.#bootstrap ??= (async () => {
       this.#out.open();
-      await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
+      await this.#clientStream.sleep(this.#backend.options.bootstrapMs);
       this.#trace.note("bootstrap", {});
     })();
     return this.#bootstrap;
   }
 
-  async #answer(request: AgentRunRequest, briefing: Briefing): Promise<void> {
+  async #answer(request: AgentRunRequest, runInput: RunInput): Promise<void> {
     const { tally } = this.#backend;
-    const { script, turn, turnCount, from } = briefing;
+    const { script, turn, turnCount, from } = runInput;
     const source = script?.source ?? "";
     // A client may already have added steps by steering.
     this.#steps.unshift(...(script?.steps ?? []));
 
     const stage = new AgentStage({
-      lifeline: this.#lifeline,
+      clientStream: this.#clientStream,
       client: this.#client,
-      transcript: briefing.transcript,
-      tools: briefing.tools,
+      transcript: runInput.transcript,
+      tools: runInput.tools,
       trace: this.#trace,
-      received: Object.defineProperty(briefing.received, "user", { value: this.#account.id }) as never,
-      startedFrom: briefing.startedFrom,
+      received: Object.defineProperty(runInput.received, "user", { value: this.#account.id }) as never,
+      startedFrom: runInput.startedFrom,
       turnStart: turn.start,
-      inputTokens: briefing.inputTokens,
-      maxTokens: contextTokens(briefing.modelId, briefing.isMaxMode),
+      inputTokens: runInput.inputTokens,
+      maxTokens: contextTokens(runInput.modelId, runInput.isMaxMode),
       charge: ({ input, output, cached, written }) =>
         this.#backend.charges.add({
           accountId: identityOf(this.#account).authId,
           at: Date.now(),
           conversationId: request.conversationId ?? "",
-          model: briefing.modelId,
+          model: runInput.modelId,
           inputTokens: input,
           outputTokens: output,
           cacheReadTokens: cached,
@@ -222,7 +222,7 @@ export class AgentRun {
     } catch (error) {
       if (error instanceof StreamGone) stage.charge();
       if (!(error instanceof TurnCancelled)) throw error;
-      this.#lifeline.revive();
+      this.#clientStream.revive();
       await stage.finish(this.#steps.length, undefined);
     }
   }
@@ -231,7 +231,7 @@ export class AgentRun {
   #act(action: ConversationAction): void {
     if (action.action.case === "cancelAction") {
       const cancelled = new TurnCancelled();
-      this.#lifeline.stop(cancelled);
+      this.#clientStream.stop(cancelled);
       this.#client.abandon(cancelled);
       return;
     }
@@ -241,7 +241,7 @@ export class AgentRun {
       this.#update({ case: "contextInjectionState", value: { injectionId, state } });
     }
     for (const message of userMessagesOf(action)) {
-      this.#briefing?.transcript.addUser(message, message.text);
+      this.#runInput?.transcript.addUser(message, message.text);
       this.#steps.push(...(parseScripts(message.text)[0]?.steps ?? []));
       this.#update({ case: "userMessageAppended", value: { userMessage: message } });
     }
@@ -253,6 +253,6 @@ export class AgentRun {
 
   #send(message: AgentServerMessage): void {
     this.#trace.sent(message);
-    void this.#lifeline.write(toBinary(AgentServerMessageSchema, message));
+    void this.#clientStream.write(toBinary(AgentServerMessageSchema, message));
   }
 }

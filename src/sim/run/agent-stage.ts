@@ -19,14 +19,14 @@ import { inject, noOddities } from "../faults.ts";
 import type { Received } from "../script/placeholders.ts";
 import type { AskStep, CallStep, ExecStep, Stage } from "../script/play.ts";
 import type { FaultStep, TurnTokens } from "../script/step.ts";
-import { type Lifeline, StreamGone } from "./lifeline.ts";
+import { type ClientStream, StreamGone } from "./client-stream.ts";
 import { withMarker } from "./marker.ts";
 import { scriptedDisplay, scriptedRequest } from "./native.ts";
 import { resultText } from "./result-text.ts";
 import type { RunTrace } from "./run-trace.ts";
 
 export interface AgentStageParts {
-  readonly lifeline: Lifeline;
+  readonly clientStream: ClientStream;
   readonly client: ClientRequests;
   readonly transcript: Transcript;
   readonly tools: OfferedTools;
@@ -140,19 +140,19 @@ export class AgentStage implements Stage {
   }
 
   async fault(step: FaultStep): Promise<void> {
-    const { lifeline, client } = this.#parts;
-    const outcome = await inject(step, lifeline.out, this.#oddities);
+    const { clientStream, client } = this.#parts;
+    const outcome = await inject(step, clientStream.out, this.#oddities);
     this.#parts.trace.note("fault", step.fault);
     client.repeatsNext ||= this.#oddities.repeatsNextRequest;
     this.#oddities.repeatsNextRequest = false;
     // The backend does not charge for its own failures.
     if (outcome !== "goes-on") this.#isSettled = true;
     if (outcome === "gone") throw new StreamGone();
-    if (outcome === "hangs") await lifeline.hang();
+    if (outcome === "hangs") await clientStream.hang();
   }
 
   sleep(ms: number): Promise<void> {
-    return this.#parts.lifeline.sleep(ms);
+    return this.#parts.clientStream.sleep(ms);
   }
 
   skip(reason: string): void {
@@ -174,16 +174,17 @@ export class AgentStage implements Stage {
 
   /** Ends a turn normally: `turn_ended`, the last checkpoint, the end frame. */
   async finish(stepsDone: number, usage: TurnTokens | undefined): Promise<void> {
-    const { lifeline } = this.#parts;
+    const { clientStream } = this.#parts;
     this.#tellTokens();
     const state = await this.#state(stepsDone, true);
     this.#endStep();
     this.charge(usage);
     this.#update({ case: "turnEnded", value: this.#oddities.hasNoUsage ? {} : this.#usage(usage) });
-    if (this.#oddities.hasLateCheckpoint) await lifeline.sleep(LATE_CHECKPOINT_MS);
+    if (this.#oddities.hasLateCheckpoint) await clientStream.sleep(LATE_CHECKPOINT_MS);
     this.#send({ case: "conversationCheckpointUpdate", value: state });
-    if (this.#oddities.keepsOpen) await Promise.race([lifeline.untilGone(), lifeline.out.exchange.halfClosed()]);
-    lifeline.out.end();
+    if (this.#oddities.keepsOpen)
+      await Promise.race([clientStream.untilGone(), clientStream.out.exchange.halfClosed()]);
+    clientStream.out.end();
   }
 
   /** Charges the account for the turn, once: by what the script says, else by what was sent. */
@@ -205,7 +206,7 @@ export class AgentStage implements Stage {
     const pending = Promise.all(requests.map(({ exec }) => client.exec(exec)));
     if (this.#oddities.endsAfterCalls) {
       this.#isSettled = true;
-      this.#parts.lifeline.endUnanswered(pending);
+      this.#parts.clientStream.endUnanswered(pending);
     }
     const [answers] = await Promise.all([pending, this.#checkpointEarly()]);
     this.#hasGoneOn = true;
@@ -251,9 +252,9 @@ export class AgentStage implements Stage {
   }
 
   #delta(kind: "text" | "thinking", delta: string): Promise<void> | undefined {
-    const { lifeline, trace } = this.#parts;
+    const { clientStream, trace } = this.#parts;
     if (trace.isOn) trace.note(`${kind}_delta`, { text: delta }, "out");
-    const full = lifeline.write(encodeDelta({ kind, text: delta }));
+    const full = clientStream.write(encodeDelta({ kind, text: delta }));
     this.#outputTokens++;
     if (++this.#untoldTokens >= TOKENS_PER_UPDATE) this.#tellTokens();
     return full;
@@ -302,7 +303,7 @@ export class AgentStage implements Stage {
   #send(message: ServerMessage): void {
     const frame = create(AgentServerMessageSchema, { message });
     this.#parts.trace.sent(frame);
-    void this.#parts.lifeline.write(toBinary(AgentServerMessageSchema, frame));
+    void this.#parts.clientStream.write(toBinary(AgentServerMessageSchema, frame));
   }
 }
 

@@ -35,7 +35,7 @@ export interface RequestRecord {
   readonly usage: Usage | undefined;
   /** If parts of it were counted in different ways, the least certain one. */
   readonly usageOrigin: UsageOrigin | undefined;
-  readonly run: RunFate | undefined;
+  readonly run: RunOrigin | undefined;
   readonly cost: Cost | undefined;
   readonly cache: CacheTruth | undefined;
 }
@@ -53,7 +53,7 @@ export type PhaseName =
   | "park";
 
 /** How the request got its run. */
-export type RunFate =
+export type RunOrigin =
   | { readonly type: "fresh" | "resumed" }
   | { readonly type: "replayed"; readonly reason: LossReason };
 

@@ -9,7 +9,7 @@ import type { Message, Turn } from "../../core/turn.ts";
 import type { Reservation } from "../limits/usage-limits.ts";
 import { spendingOf } from "../store/spending.ts";
 import { conversationId } from "./conversation.ts";
-import type { PhaseName, RequestRecord, RunFate, TurnContent } from "./records.ts";
+import type { PhaseName, RequestRecord, RunOrigin, TurnContent } from "./records.ts";
 import { type RunParts, RunRecording, type RunRequest } from "./run-recording.ts";
 import { leastCertain } from "./usage-origin.ts";
 
@@ -25,7 +25,7 @@ export interface LiveRequest {
   readonly model: string | undefined;
   readonly driver: string | undefined;
   readonly phase: PhaseName;
-  readonly run: RunFate["type"];
+  readonly run: RunOrigin["type"];
   readonly firstTokenMs: number | undefined;
   readonly elapsedMs: number;
   /** What the model has written so far, by estimate; undefined if nothing was counted yet. */
@@ -58,7 +58,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   #turnKeys: readonly string[] | undefined;
   #keys: readonly string[] | undefined;
   #served: { readonly model: string; readonly driver: string } | undefined;
-  #run: RunFate = { type: "fresh" };
+  #run: RunOrigin = { type: "fresh" };
   #usage: Usage | undefined;
   #origin: UsageOrigin | undefined;
   /** How many parts of runs were counted. */

@@ -120,9 +120,9 @@ export class FrameDecoder {
     const size = this.#size + end - offset;
     if (size > this.#held.length) {
       // Doubling keeps the copying linear; the target bounds old and new buffer by twice the frame.
-      const grown = Buffer.allocUnsafe(Math.min(target, Math.max(size, 2 * this.#held.length)));
-      grown.set(this.#size === this.#held.length ? this.#held : this.#held.subarray(0, this.#size));
-      this.#held = grown;
+      const larger = Buffer.allocUnsafe(Math.min(target, Math.max(size, 2 * this.#held.length)));
+      larger.set(this.#size === this.#held.length ? this.#held : this.#held.subarray(0, this.#size));
+      this.#held = larger;
     }
     this.#held.set(end - offset === chunk.length ? chunk : chunk.subarray(offset, end), this.#size);
     this.#size = size;

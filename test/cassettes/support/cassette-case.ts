@@ -10,7 +10,7 @@ import { CaptureRecorder } from "../../../src/capture/recorder.ts";
 import type { Driver } from "../../../src/core/driver.ts";
 import type { Checkpoint } from "../../../src/core/history/checkpoints.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../../src/credentials/fixed-access.ts";
 import { createLegacyDriver } from "../../../src/drivers/cursor-legacy/driver.ts";
 import { loadCassette } from "../../../src/replay/cassette.ts";
 import type { SimOptions } from "../../../src/sim/options.ts";
@@ -114,7 +114,7 @@ async function setUp(kind: "cursor" | "cursor-legacy", transport: "h2" | "h1", s
     origin: backend.url,
     transport: transports.h2,
     method: "unified",
-    access: createGivenAccess(new Secret("tester")),
+    access: createFixedAccess(new Secret("tester")),
     models: {
       list: async () => [],
       find: () => Promise.reject(new Error("nobody asks")),

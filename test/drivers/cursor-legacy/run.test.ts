@@ -4,7 +4,7 @@ import type { AccessTokens } from "../../../src/core/access/access.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../../src/credentials/fixed-access.ts";
 import { createLegacyDriver } from "../../../src/drivers/cursor-legacy/driver.ts";
 import type { PreparedTurn } from "../../../src/drivers/cursor-legacy/protocol.ts";
 import { StreamUnifiedChatResponseWithToolsSchema } from "../../../src/gen/aiserver/v1/unified_chat_pb.ts";
@@ -24,7 +24,7 @@ afterEach(async () => {
 async function setUp(
   method: "chat" | "unified",
   options: Partial<SimOptions> = { legacy: "on" },
-  access: AccessTokens = createGivenAccess(new Secret("tester")),
+  access: AccessTokens = createFixedAccess(new Secret("tester")),
   prepared: Partial<PreparedTurn> = {},
 ) {
   const sim = await startSim(options);
@@ -154,7 +154,7 @@ it("a stream that ends right after its tool calls has called, and is gone on wit
     origin: "http://127.0.0.1:9",
     transport,
     method: "unified",
-    access: createGivenAccess(new Secret("tester")),
+    access: createFixedAccess(new Secret("tester")),
     models: {
       list: async () => [],
       find: () => Promise.reject(new Error("nobody asks")),

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { Farewells } from "../../../src/drivers/cursor/run/farewells.ts";
+import { EndingStreams } from "../../../src/drivers/cursor/run/ending-streams.ts";
 import { AgentStream } from "../../../src/drivers/cursor/run/stream.ts";
 import type { HttpHandler } from "../../../src/wire/http/http.ts";
 import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
@@ -13,7 +13,7 @@ const CANCEL = "000000000422021a00";
 
 const HEAD = { status: 200, headers: { "content-type": "application/connect+proto" } };
 
-function openStream(farewells = new Farewells(), principalId = "owner") {
+function openStream(endingStreams = new EndingStreams(), principalId = "owner") {
   vi.useFakeTimers();
   const written: string[] = [];
   let peer: HttpHandler | undefined;
@@ -35,7 +35,7 @@ function openStream(farewells = new Farewells(), principalId = "owner") {
     caller,
     listener,
     async () => undefined,
-    () => farewells.take(principalId),
+    () => endingStreams.take(principalId),
   );
   if (!peer) throw new Error("not opened");
   return { stream, peer, written, aborts: () => aborts };
@@ -56,39 +56,39 @@ it.each<[how: string, stop: (stream: AgentStream, peer: HttpHandler) => void]>([
 });
 
 it("an accepted run is cancelled by a message, and reset if that has no effect", () => {
-  const farewells = new Farewells();
-  const { stream, peer, written, aborts } = openStream(farewells);
+  const endingStreams = new EndingStreams();
+  const { stream, peer, written, aborts } = openStream(endingStreams);
   peer.head(HEAD);
   stream.cancel();
-  expect([written, farewells.size, aborts()]).toEqual([[CANCEL], 1, 0]);
+  expect([written, endingStreams.size, aborts()]).toEqual([[CANCEL], 1, 0]);
   vi.advanceTimersByTime(1999);
   expect(aborts()).toBe(0);
   vi.advanceTimersByTime(1);
-  expect([aborts(), farewells.size]).toEqual([1, 0]);
+  expect([aborts(), endingStreams.size]).toEqual([1, 0]);
 });
 
-function openAndCancel(farewells: Farewells, principalId: string) {
-  const { stream, peer, aborts } = openStream(farewells, principalId);
+function openAndCancel(endingStreams: EndingStreams, principalId: string) {
+  const { stream, peer, aborts } = openStream(endingStreams, principalId);
   peer.head(HEAD);
   stream.cancel();
   return { peer, aborts };
 }
 
 it("what waits for its end is bounded: more is reset at once", () => {
-  const farewells = new Farewells();
-  for (let n = 0; n < 256; n++) openAndCancel(farewells, `key_${n % 8}`);
-  expect(farewells.size).toBe(256);
-  expect(openAndCancel(farewells, "owner").aborts()).toBe(1);
-  expect(farewells.size).toBe(256);
+  const endingStreams = new EndingStreams();
+  for (let n = 0; n < 256; n++) openAndCancel(endingStreams, `key_${n % 8}`);
+  expect(endingStreams.size).toBe(256);
+  expect(openAndCancel(endingStreams, "owner").aborts()).toBe(1);
+  expect(endingStreams.size).toBe(256);
 });
 
 it("one principal's cancels do not make resets of another's (SEC-36)", () => {
-  const farewells = new Farewells();
-  const greedy = Array.from({ length: 300 }, () => openAndCancel(farewells, "key_greedy"));
+  const endingStreams = new EndingStreams();
+  const greedy = Array.from({ length: 300 }, () => openAndCancel(endingStreams, "key_greedy"));
   expect(greedy.filter(({ aborts }) => aborts() === 0)).toHaveLength(32);
-  expect(openAndCancel(farewells, "owner").aborts()).toBe(0);
+  expect(openAndCancel(endingStreams, "owner").aborts()).toBe(0);
   // Room again, once the backend has ended one.
   greedy[0]?.peer.fail(new Error("gone") as never, true);
-  expect(openAndCancel(farewells, "key_greedy").aborts()).toBe(0);
-  expect(openAndCancel(farewells, "key_greedy").aborts()).toBe(1);
+  expect(openAndCancel(endingStreams, "key_greedy").aborts()).toBe(0);
+  expect(openAndCancel(endingStreams, "key_greedy").aborts()).toBe(1);
 });

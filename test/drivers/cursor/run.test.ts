@@ -3,7 +3,7 @@ import type { AccessTokens } from "../../../src/core/access/access.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { JsonObject, Message, ToolDefinition } from "../../../src/core/turn.ts";
-import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../../src/credentials/fixed-access.ts";
 import { issueTokens } from "../../../src/sim/accounts.ts";
 import { isGivenUp } from "../../sim/support/given-up.ts";
 import { assistant, aTurn, open, read, setUpDriver, user } from "./support/driver-stage.ts";
@@ -137,7 +137,7 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
 
   it("asks again where to go, if nobody told it the last time", async () => {
     const { driver, trace } = await setUpDriver(transport, {
-      access: createGivenAccess(new Secret("invalid-at-first")),
+      access: createFixedAccess(new Secret("invalid-at-first")),
     });
     const asked = () => trace.filter(({ message }) => JSON.stringify(message).includes("GetServerConfig")).length;
     await read(open(driver, aTurn([user("hi")])));

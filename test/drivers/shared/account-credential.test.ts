@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../../src/credentials/fixed-access.ts";
 import { withCredential } from "../../../src/drivers/shared/account-credential.ts";
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -14,7 +14,7 @@ it.each([
   ["is none that can be read", "opaque", "token_refused"],
 ])("a token that came with the request and %s is told as such", async (_, token, code) => {
   const principal = { id: "p", token: new Secret(token) };
-  const acting = withCredential(principal, createGivenAccess(new Secret("own")), () => Promise.reject(refusal));
+  const acting = withCredential(principal, createFixedAccess(new Secret("own")), () => Promise.reject(refusal));
   const error = await acting.catch(ExcursorError.from);
   expect(error).toMatchObject({ kind: "unauthenticated", code });
   expect(`${error.message} ${error.hint}`).toMatch(/of the request\b.*API key/);

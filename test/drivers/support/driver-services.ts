@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { Secret } from "../../../src/core/secret.ts";
-import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../../src/credentials/fixed-access.ts";
 import { type DriverServices, NO_STORES } from "../../../src/drivers/shared/driver-module.ts";
 import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
@@ -16,7 +16,7 @@ export function driverServices(over: Partial<DriverServices> = {}): DriverServic
     ...NO_STORES,
     origin: "http://127.0.0.1:9",
     environment: {},
-    access: createGivenAccess(new Secret("tester")),
+    access: createFixedAccess(new Secret("tester")),
     isOwner: () => true,
     hopId: "hop",
     log: { info: () => {}, warn: () => {} },

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { ChargeFollower } from "../../../src/app/usage/charge-follower.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { loadUsageEvents } from "../../../src/credentials/account-usage.ts";
-import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../../src/credentials/fixed-access.ts";
 import { openUsageDatabase } from "../../../src/usage/store/usage-database.ts";
 import { UsageStore } from "../../../src/usage/store/usage-store.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
@@ -80,7 +80,7 @@ async function settleCharges(path: string, origin: string): Promise<Record<strin
     .prepare("SELECT outcome, count(*) AS runs FROM run WHERE origin <> 'upstream' GROUP BY 1")
     .all();
   const follower = new ChargeFollower({
-    access: createGivenAccess(new Secret("tester")),
+    access: createFixedAccess(new Secret("tester")),
     call: { transport: createHttp1Transport(), origin },
     store,
     costOf: () => undefined,

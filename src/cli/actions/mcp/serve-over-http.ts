@@ -65,7 +65,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
   const readBody = async (request: IncomingMessage, response: ServerResponse, sender: string): Promise<object> => {
     if (request.method !== "POST") return {};
     const { signal } = new AbortController();
-    return { parsedBody: await readJson({ request, response, newcomer: undefined, bodies, sender, signal }, limits) };
+    return { parsedBody: await readJson({ request, response, unverified: undefined, bodies, sender, signal }, limits) };
   };
 
   const requests = new Seats("requests", limits.requestsPerKey);

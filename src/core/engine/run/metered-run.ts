@@ -16,7 +16,7 @@ export function openMetered(
   client: Metered,
 ): Run {
   const watch = client.meter?.opens?.();
-  let leg = new Leg(turn, turn.messages, client, watch);
+  let leg = new MeteredPart(turn, turn.messages, client, watch);
   const run = driver.open(turn, {
     ...context,
     onSent: watch && ((upstream) => watch.sent(upstream)),
@@ -65,7 +65,7 @@ export function openMetered(
     submitResults(results: readonly ToolMessage[], history: readonly Message[]) {
       if (!run.submitResults(results, history)) return false;
       if (watch) client.meter?.goesOn?.(watch);
-      leg = new Leg(turn, history, client, watch, driver.countsWholeRuns ? leg.sum : undefined);
+      leg = new MeteredPart(turn, history, client, watch, driver.countsWholeRuns ? leg.sum : undefined);
       return true;
     },
     cancel() {
@@ -81,7 +81,7 @@ export interface Metered {
 }
 
 /** The part of a run up to a `done`; each submission of results begins another one. */
-class Leg {
+class MeteredPart {
   readonly #asked: Turn;
   readonly #client: Metered;
   readonly #watch: RunWatch | undefined;

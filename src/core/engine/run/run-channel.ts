@@ -6,7 +6,7 @@ import { EventQueue } from "./event-queue.ts";
  * `waiting`: the client has tool calls to answer. `finished`: the client has the whole answer, and the upstream may still
  * have something to say. `over`: nothing follows.
  */
-type RunPhase = "running" | "waiting" | "finished" | "over";
+type ChannelState = "running" | "waiting" | "finished" | "over";
 
 interface RunChannelOptions {
   /** Called with true when too much waits for the reader, with false when it has caught up. */
@@ -23,7 +23,7 @@ interface RunChannelOptions {
 export class RunChannel implements AsyncIterable<readonly TurnEvent[]> {
   readonly #options: RunChannelOptions;
   readonly #queue: EventQueue;
-  #phase: RunPhase = "running";
+  #phase: ChannelState = "running";
 
   constructor(options: RunChannelOptions) {
     this.#options = options;
@@ -33,7 +33,7 @@ export class RunChannel implements AsyncIterable<readonly TurnEvent[]> {
     });
   }
 
-  get phase(): RunPhase {
+  get phase(): ChannelState {
     return this.#phase;
   }
 

@@ -112,7 +112,7 @@ export class CursorRun implements Run {
     this.#beginning = beginning;
     if (this.#channel.phase === "over") return;
     const { plan, prompt, attempts } = beginning;
-    const { transports, farewells, turn } = this.#parts;
+    const { transports, endingStreams, turn } = this.#parts;
     this.#stream = new AgentStream(
       transports,
       plan.endpoint,
@@ -122,7 +122,7 @@ export class CursorRun implements Run {
         done: (error, end) => this.#onDone(error, end),
       },
       () => this.#renewToken(beginning),
-      () => farewells.take(turn.principal.id),
+      () => endingStreams.take(turn.principal.id),
     );
     const { checkpoint } = this.#reader;
     this.#send(
@@ -153,14 +153,14 @@ export class CursorRun implements Run {
     }
     const message = decodeMessage(AgentServerMessageSchema, payload);
     // The backend stores its last blobs before it ends a cancelled turn, and then reports its usage.
-    if (!this.#beginning || (isOver && !isFarewell(message))) return;
+    if (!this.#beginning || (isOver && !mattersLate(message))) return;
     const effects = this.#reader.step(message, this.#beginning.prompt.blobs);
-    if (isOver) this.#takeFarewell(effects);
+    if (isOver) this.#takeLate(effects);
     else for (const effect of effects) this.#apply(effect);
   }
 
   /** Handles what the backend sends on a stream whose answer is over. */
-  #takeFarewell(effects: readonly Effect[]): void {
+  #takeLate(effects: readonly Effect[]): void {
     for (const effect of effects) {
       if (effect.type === "send") this.#send(effect.message);
       else if (effect.type === "tell" && effect.event.type === "usage" && !effect.event.usage.isEstimate) {
@@ -320,7 +320,7 @@ export class CursorRun implements Run {
 }
 
 /** True for what matters after the answer: blobs, and the end of the turn. */
-const isFarewell = ({ message }: AgentServerMessage): boolean =>
+const mattersLate = ({ message }: AgentServerMessage): boolean =>
   message.case === "kvServerMessage" ||
   (message.case === "interactionUpdate" && message.value.message.case === "turnEnded");
 

@@ -6,7 +6,7 @@ import type { Caller } from "../../../wire/agent/headers.ts";
 import type { AccountCredential } from "../../shared/account-credential.ts";
 import type { Endpoint } from "../account/endpoint.ts";
 import type { EncodingKind, ResolvedModel } from "../models/model.ts";
-import type { Farewells } from "./farewells.ts";
+import type { EndingStreams } from "./ending-streams.ts";
 import type { Transports } from "./stream.ts";
 import type { UnknownTally } from "./unknown.ts";
 
@@ -35,7 +35,7 @@ export interface CursorRunParts {
   readonly onEncoding: (baseId: string, kind: EncodingKind) => void;
   readonly retries: RetryBudget;
   /** Shared by all runs of the driver. */
-  readonly farewells: Farewells;
+  readonly endingStreams: EndingStreams;
   /** Counts messages that the schema does not know. */
   readonly unknown: UnknownTally;
 }

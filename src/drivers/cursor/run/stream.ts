@@ -17,18 +17,18 @@ export interface Transports {
 }
 
 /** How long the backend may take to end an abandoned stream. */
-const FAREWELL_MS = 2000;
+const ENDING_MS = 2000;
 
 /** One attempt at a run: the stream and its heartbeat. */
 export class AgentStream {
   readonly #stream: RunStream;
   readonly #heartbeat: NodeJS.Timeout;
-  readonly #takeFarewell: () => (() => void) | undefined;
+  readonly #takeLate: () => (() => void) | undefined;
   /** True if the backend has accepted the stream, and so reads what is sent on it. */
   #isOpen = false;
   #isOver = false;
-  #farewell: NodeJS.Timeout | undefined;
-  #endFarewell: (() => void) | undefined;
+  #ending: NodeJS.Timeout | undefined;
+  #endEnding: (() => void) | undefined;
 
   constructor(
     transports: Transports,
@@ -37,12 +37,12 @@ export class AgentStream {
     listener: RunListener,
     /** Returns another token after a refusal, for messages still to be sent; undefined if there is none. */
     renewToken: () => Promise<string | undefined>,
-    /** See {@link Farewells.take}. */
-    takeFarewell: () => (() => void) | undefined,
+    /** See {@link EndingStreams.take}. */
+    takeEnding: () => (() => void) | undefined,
   ) {
     const { requestId } = caller;
     const { origin, transport } = endpoint;
-    this.#takeFarewell = takeFarewell;
+    this.#takeLate = takeEnding;
     const guarded: RunListener = {
       ...listener,
       open: () => {
@@ -90,7 +90,7 @@ export class AgentStream {
   cancel(): void {
     if (this.#mayWait()) {
       this.send({ case: "conversationAction", value: { action: { case: "cancelAction", value: {} } } });
-      this.#resetAfter(FAREWELL_MS);
+      this.#resetAfter(ENDING_MS);
     } else {
       this.#reset();
     }
@@ -100,7 +100,7 @@ export class AgentStream {
   hangUp(): void {
     if (this.#mayWait()) {
       this.#stream.closeSend();
-      this.#resetAfter(FAREWELL_MS);
+      this.#resetAfter(ENDING_MS);
     } else {
       this.#reset();
     }
@@ -108,14 +108,14 @@ export class AgentStream {
 
   #mayWait(): boolean {
     if (!this.#isOpen || this.#isOver) return false;
-    this.#endFarewell ??= this.#takeFarewell();
-    return this.#endFarewell !== undefined;
+    this.#endEnding ??= this.#takeLate();
+    return this.#endEnding !== undefined;
   }
 
   #resetAfter(delayMs: number): void {
     // A paused stream would never end.
     this.#stream.resume();
-    if (!this.#isOver) this.#farewell = setTimeout(() => this.#reset(), delayMs).unref();
+    if (!this.#isOver) this.#ending = setTimeout(() => this.#reset(), delayMs).unref();
   }
 
   #reset(): void {
@@ -125,9 +125,9 @@ export class AgentStream {
 
   #settle(): void {
     this.#isOver = true;
-    this.#endFarewell?.();
-    this.#endFarewell = undefined;
+    this.#endEnding?.();
+    this.#endEnding = undefined;
     clearInterval(this.#heartbeat);
-    clearTimeout(this.#farewell);
+    clearTimeout(this.#ending);
   }
 }

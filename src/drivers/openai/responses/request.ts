@@ -23,8 +23,8 @@ const EFFORTS: Readonly<Record<string, string>> = { max: "xhigh" };
 export function responsesRequest(turn: Turn, { modelId, effort, isReasoning }: ResponsesRequestOptions): ApiRequest {
   const { tools, maxOutputTokens } = turn;
   const sampling = pickSampling(turn.sampling, ["temperature", "top_p"]);
-  const told = effort === undefined ? undefined : (EFFORTS[effort] ?? effort);
-  const isLost = told !== effort || !isReasoning;
+  const given = effort === undefined ? undefined : (EFFORTS[effort] ?? effort);
+  const isLost = given !== effort || !isReasoning;
   const ignored: readonly Ignorable[] = turn.model.effort !== undefined && isLost ? ["effort"] : [];
   const hasTools = tools.length > 0;
   const body = {
@@ -35,7 +35,7 @@ export function responsesRequest(turn: Turn, { modelId, effort, isReasoning }: R
     ...(turn.system !== "" && { instructions: turn.system }),
     ...(isReasoning && {
       include: ["reasoning.encrypted_content"],
-      reasoning: { summary: "auto", ...(told !== undefined && { effort: told }) },
+      reasoning: { summary: "auto", ...(given !== undefined && { effort: given }) },
     }),
     ...sampling.fields,
     ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),

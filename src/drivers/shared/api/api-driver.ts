@@ -7,7 +7,7 @@ import type { Turn } from "../../../core/turn.ts";
 import type { HttpTransport } from "../../../wire/http/http.ts";
 import { ModelList } from "../model-list.ts";
 import { toolNames } from "../tool-names.ts";
-import { withoutWishes } from "../without-wishes.ts";
+import { withoutRefusedOptions } from "../without-refused-options.ts";
 import { type ApiEndpoint, type Hop, type ModelNames, readBaseUrl } from "./api-endpoint.ts";
 import type { ApiReaderOptions } from "./api-reader.ts";
 import { type ApiLimits, type ApiReader, type ApiRequest, ApiRun } from "./api-run.ts";
@@ -30,7 +30,7 @@ export interface ApiDialect<Model extends { readonly id: string }> {
   reader(options: ApiReaderOptions): ApiReader;
   /** The paths of APIs without turns, relative to the base URL. Absent: there are none. */
   readonly passed?: Readonly<Record<PassedApi, string>>;
-  /** Returns the turn without what the upstream refused, beyond {@link withoutWishes}. Undefined if nothing helps. */
+  /** Returns the turn without what the upstream refused, beyond {@link withoutRefusedOptions}. Undefined if nothing helps. */
   simplify?(turn: Turn, refusal: ExcursorError, modelId: string): Turn | undefined;
 }
 
@@ -74,7 +74,7 @@ export function createApiDriver<Model extends { readonly id: string }>(
     },
     reader: (turn: Turn) => dialect.reader({ host, toolName: toolNames(turn.tools) }),
     simplify: (turn: Turn, refusal: ExcursorError) =>
-      withoutWishes(turn, refusal) ?? dialect.simplify?.(turn, refusal, names.toUpstream(turn.model.id)),
+      withoutRefusedOptions(turn, refusal) ?? dialect.simplify?.(turn, refusal, names.toUpstream(turn.model.id)),
   };
   const retries = new RetryBudget();
   return {

@@ -9,7 +9,7 @@ import { TagReader } from "../../../core/thinking/tag-reader.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../../core/turn.ts";
 import { type WireLimits, wireLimits } from "../../../wire/limits.ts";
 import { SseCall } from "../../../wire/sse/sse-call.ts";
-import { asSaid, firstCallId, SaidParts } from "../said-parts.ts";
+import { AnswerParts, asFirstGiven, firstCallId } from "../answer-parts.ts";
 import { type ApiEndpoint, hopHeaders } from "./api-endpoint.ts";
 import { refusedCall } from "./api-error.ts";
 
@@ -84,7 +84,7 @@ export class ApiRun implements Run {
   readonly #answers = new Map<string, AssistantMessage>();
   /** Results with more content than the client's transcript has, by the client's call id. */
   readonly #results = new Map<string, ToolMessage>();
-  #said = new SaidParts();
+  #said = new AnswerParts();
   #call: SseCall | undefined;
   /** The number of the current request. An earlier stream may end late. */
   #asked = 0;
@@ -130,7 +130,7 @@ export class ApiRun implements Run {
     const parts = this.#said.parts;
     const last = history.findLast((message) => message.role === "assistant");
     const id = last && firstCallId(last);
-    const said = last && parts && asSaid(parts, last);
+    const said = last && parts && asFirstGiven(parts, last);
     if (id === undefined || !said || !this.#channel.resume()) return false;
     this.#answers.set(id, said);
     this.#takeNews(results, history);
@@ -141,7 +141,7 @@ export class ApiRun implements Run {
         ? (this.#results.get(message.callId) ?? message)
         : (this.#answers.get(firstCallId(message) ?? "") ?? message),
     );
-    this.#said = new SaidParts();
+    this.#said = new AnswerParts();
     this.#answerLength = 0;
     this.#hasShown = false;
     this.#hasRetried = false;
@@ -261,10 +261,10 @@ export class ApiRun implements Run {
       return;
     }
     clearTimeout(this.#timer);
-    for (const told of tags.step(event)) this.#show(told);
+    for (const shown of tags.step(event)) this.#show(shown);
     if (!tags.isHolding || this.#channel.phase !== "running") return;
     this.#timer = setTimeout(() => {
-      for (const told of tags.release()) this.#show(told);
+      for (const shown of tags.release()) this.#show(shown);
     }, TAG_PATIENCE_MS);
   }
 

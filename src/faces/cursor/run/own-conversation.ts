@@ -11,9 +11,9 @@ import type { BlobSource } from "../../../wire/agent/state/blobs.ts";
 import { summaryMessage } from "../../../wire/agent/state/summary.ts";
 import { Transcript } from "../../../wire/agent/state/transcript.ts";
 import { besides, readAsked } from "./parse.ts";
-import { retell, shownCall } from "./retell.ts";
 import { openLastTurn, readConversation } from "./state.ts";
 import type { ToolOutcome } from "./tools/tool.ts";
+import { shownCall, writeHistory } from "./write-history.ts";
 
 /** Returns how a call is shown to the user. */
 type DisplayOf = (call: ToolCallPart) => ToolCall;
@@ -64,7 +64,7 @@ export class OwnConversation {
     if (asked) this.#transcript.addUser(asked, textOf(conversation[start]?.content ?? []));
     if (before === state) return;
     const shown = (call: ToolCallPart) => displays.get(call.id) ?? this.#displayOf(call);
-    retell(this.#transcript, conversation.slice(start + 1), shown);
+    writeHistory(this.#transcript, conversation.slice(start + 1), shown);
   }
 
   /** Replaces everything by a summary. `state` is the state with it. */
@@ -83,7 +83,7 @@ export class OwnConversation {
   addRounds(rounds: readonly HubRound[]): void {
     for (const { said, results } of rounds) {
       this.messages.push(said, ...results);
-      if (this.#transcript) retell(this.#transcript, [said, ...results], this.#displayOf);
+      if (this.#transcript) writeHistory(this.#transcript, [said, ...results], this.#displayOf);
     }
   }
 

@@ -32,7 +32,7 @@ import { actionOf, effortOf, type TurnParts, turnOf } from "./parse.ts";
 import { QueuedMessages } from "./queued-messages.ts";
 import { callCompleted, EventRenderer, encodeServerMessage, encodeUpdate } from "./render.ts";
 import { explainLostBlob, readTodos } from "./state.ts";
-import { hopeless, ToolRuns } from "./tool-runs.ts";
+import { ToolRuns, toolLoop } from "./tool-runs.ts";
 import type { ToolOutcome } from "./tools/tool.ts";
 import { RunTools } from "./tools/toolbox.ts";
 
@@ -275,7 +275,7 @@ export class OwnRun {
             maxRounds: this.#parts.maxSteps + 10,
           });
       if (this.#failure) throw this.#failure;
-      if (end === "max-rounds") throw hopeless();
+      if (end === "max-rounds") throw toolLoop();
       // After a cancel the client still stores the last state, so that the next message continues from it.
       await this.#checkpoints.settled();
       const state = await this.#checkpoints.store(() => this.#snapshot());

@@ -39,7 +39,7 @@ export class ToolRuns {
   /** Begins a round of calls. Throws if the model calls tools without end. */
   beginRound(): void {
     this.#guard.beginStep();
-    if (this.#guard.isHopeless) throw hopeless();
+    if (this.#guard.isStuck) throw toolLoop();
   }
 
   async run(call: ToolCallPart): Promise<ToolOutcome> {
@@ -107,4 +107,4 @@ export class ToolRuns {
 }
 
 /** The error of a run whose model calls tools without end. */
-export const hopeless = (): ExcursorError => new ExcursorError("tool_loop", [], { retryable: false });
+export const toolLoop = (): ExcursorError => new ExcursorError("tool_loop", [], { retryable: false });

@@ -4,7 +4,7 @@ import type { TurnEvent } from "../../../../src/core/events.ts";
 import type { Checkpoint, CheckpointStore } from "../../../../src/core/history/checkpoints.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { Message, Turn } from "../../../../src/core/turn.ts";
-import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../../../src/credentials/fixed-access.ts";
 import { type CursorDriverOptions, createCursorDriver } from "../../../../src/drivers/cursor/driver.ts";
 import type { CursorModels, ResolvedModel } from "../../../../src/drivers/cursor/models/model.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
@@ -49,7 +49,7 @@ export async function setUpDriver(
     transport: "auto",
     models: oneModel(model, remembered),
     checkpoints,
-    access: createGivenAccess(new Secret("tester")),
+    access: createFixedAccess(new Secret("tester")),
     context: "refuse",
     onUnknown: (what) => unknown.push(what),
     onToolLeftOut: () => {},

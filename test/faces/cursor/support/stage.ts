@@ -6,7 +6,7 @@ import type { CaptureRecorder } from "../../../../src/capture/recorder.ts";
 import type { ModelInfo } from "../../../../src/core/driver.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { Principal } from "../../../../src/core/turn.ts";
-import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
+import { createFixedAccess } from "../../../../src/credentials/fixed-access.ts";
 import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/face.ts";
 import type { ServeRun } from "../../../../src/faces/cursor/run-peer.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
@@ -82,7 +82,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
       holderWithId: (id) => [...keys.values()].find((holder) => holder.id === id),
     },
     accounts: createOwnAccounts({
-      access: createGivenAccess(new Secret(SIGNED_IN)),
+      access: createFixedAccess(new Secret(SIGNED_IN)),
       names: () => [],
       origin,
       transport: transports.h1,

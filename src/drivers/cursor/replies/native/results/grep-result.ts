@@ -31,12 +31,12 @@ function unionOf(
   const byFile = Map.groupBy(lines, ({ file }) => file);
   const hits = lines.filter(({ isContextLine }) => !isContextLine);
   if (mode === "count") {
-    const told = rest.flatMap((line) => {
+    const listed = rest.flatMap((line) => {
       const [, file, count] = /^(.+):(\d+)$/.exec(line) ?? [];
       return file === undefined ? [] : [{ file, count: Math.min(Number(count), 2 ** 31 - 1) }];
     });
     const counted = [...Map.groupBy(hits, ({ file }) => file)].map(([file, { length }]) => ({ file, count: length }));
-    const counts = told.length > 0 ? told : counted;
+    const counts = listed.length > 0 ? listed : counted;
     const totalMatches = Math.min(
       counts.reduce((sum, { count }) => sum + count, 0),
       2 ** 31 - 1,

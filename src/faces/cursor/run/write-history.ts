@@ -3,7 +3,7 @@ import type { ToolCall } from "../../../gen/agent/v1/tool_call_pb.ts";
 import type { Transcript } from "../../../wire/agent/state/transcript.ts";
 
 /** Writes messages of an earlier attempt into a transcript. `displayOf` returns how a call is shown to the user. */
-export function retell(
+export function writeHistory(
   transcript: Transcript,
   messages: readonly Message[],
   displayOf: (call: ToolCallPart) => ToolCall,

@@ -1,13 +1,13 @@
 /** Limit on streams that wait for their end. Above it streams are reset. */
-const MAX_FAREWELLS = 256;
+const MAX_ENDING = 256;
 /** Limit per principal, so that one principal's cancellations do not cause resets for others. */
 const MAX_OF_ONE = 32;
 
-/** How long {@link Farewells.settle} waits. Backends end a stream at once after a cancel. */
+/** How long {@link EndingStreams.settle} waits. Backends end a stream at once after a cancel. */
 const SETTLE_MS = 1000;
 
 /** Counts a driver's abandoned streams until the backend has ended them. */
-export class Farewells {
+export class EndingStreams {
   readonly #byPrincipal = new Map<string, number>();
   #size = 0;
   #onEmpty: (() => void) | undefined;
@@ -31,7 +31,7 @@ export class Farewells {
   /** Returns the function to call when the stream is over, or undefined if the limit is reached. */
   take(principalId: string): (() => void) | undefined {
     const own = this.#byPrincipal.get(principalId) ?? 0;
-    if (own >= MAX_OF_ONE || this.#size >= MAX_FAREWELLS) return undefined;
+    if (own >= MAX_OF_ONE || this.#size >= MAX_ENDING) return undefined;
     this.#byPrincipal.set(principalId, own + 1);
     this.#size++;
     return () => {

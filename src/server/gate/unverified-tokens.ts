@@ -2,7 +2,7 @@ import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Principal } from "../../core/turn.ts";
 import { Refusal } from "../refusal.ts";
 
-export interface NewcomersOptions {
+export interface UnverifiedOptions {
   /** Concurrent requests of all unverified tokens together. */
   readonly maxRequests: number;
   /** Largest body of such a request. */
@@ -17,7 +17,7 @@ const ACCEPTED_MS = 3_600_000;
 const MAX_ACCEPTED = 4096;
 
 /** A request whose Cursor token the backend has not accepted yet. */
-export interface Newcomer {
+export interface UnverifiedRequest {
   readonly maxBodyBytes: number;
   /** Records that the backend accepted the token. The limits no longer apply to it. */
   accept(): void;
@@ -31,20 +31,20 @@ export interface Newcomer {
  * Limits callers whose Cursor token is well-formed but unverified. Until the backend accepts a token, all of them share
  * a few concurrent requests with small bodies, so that a flood of made-up tokens costs little.
  */
-export class Newcomers {
-  readonly #options: NewcomersOptions;
+export class UnverifiedTokens {
+  readonly #options: UnverifiedOptions;
   readonly #now: () => number;
   /** Expiry by principal id, which is a digest of the token. */
   readonly #accepted = new BoundedMap<string, number>(MAX_ACCEPTED);
   #underWay = 0;
 
-  constructor(options: NewcomersOptions) {
+  constructor(options: UnverifiedOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }
 
   /** Returns undefined for an accepted token. Throws if too many unverified requests are in progress. */
-  admit(principal: Principal): Newcomer | undefined {
+  admit(principal: Principal): UnverifiedRequest | undefined {
     if ((this.#accepted.get(principal.id) ?? Number.NEGATIVE_INFINITY) > this.#now()) return undefined;
     const { maxRequests, maxBodyBytes, verify } = this.#options;
     if (this.#underWay >= maxRequests) throw tooMany();

@@ -24,7 +24,7 @@ import { readMarker } from "./marker.ts";
 import { asFailure, forScript, readHistory } from "./read-history.ts";
 
 /** Everything that a run knows before it starts to answer. */
-export interface Briefing {
+export interface RunInput {
   readonly script: Script | undefined;
   /** Steps of the script that an earlier run has done. */
   readonly from: number;
@@ -47,7 +47,7 @@ export async function brief(
   requestId: string,
   client: ClientRequests,
   options: SimOptions,
-): Promise<Briefing> {
+): Promise<RunInput> {
   const state = request.conversationState ?? create(ConversationStateStructureSchema);
   const { action } = request;
   if (!action?.action.case) throw new ConnectFailure("invalid_argument", "run_request.action is missing.");

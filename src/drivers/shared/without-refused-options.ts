@@ -6,7 +6,7 @@ import type { Turn } from "../../core/turn.ts";
  * Returns the turn without its sampling options or its effort, if the upstream refused them. Undefined if the refusal
  * is about neither.
  */
-export function withoutWishes(turn: Turn, { kind, message }: ExcursorError): Turn | undefined {
+export function withoutRefusedOptions(turn: Turn, { kind, message }: ExcursorError): Turn | undefined {
   if (kind !== "invalid-request") return undefined;
   const { sampling, ...plain } = turn;
   if (samplingNames(sampling).some((name) => message.includes(name))) return plain;

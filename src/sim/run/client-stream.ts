@@ -17,7 +17,7 @@ export class TurnCancelled extends Error {
  * The stream of one run to its client: sends heartbeats while nothing else is sent, and stops the run for whichever
  * reason comes first.
  */
-export class Lifeline {
+export class ClientStream {
   readonly out: FrameWriter;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   #isSilent = false;

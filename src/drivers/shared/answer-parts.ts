@@ -6,7 +6,7 @@ import type { AssistantMessage, AssistantPart, Message } from "../../core/turn.t
 const MAX_LENGTH = 4 * 1024 * 1024;
 
 /** The parts of an answer so far, including thinking with its signatures. */
-export class SaidParts {
+export class AnswerParts {
   readonly #parts: AssistantPart[] = [];
   readonly #text = new GatheredText();
   readonly #thinking = new GatheredText();
@@ -41,7 +41,7 @@ export class SaidParts {
 /**
  * Returns the original answer with the client's ids of its calls. Undefined if the client's answer is a different one.
  */
-export function asSaid(parts: readonly AssistantPart[], answer: AssistantMessage): AssistantMessage | undefined {
+export function asFirstGiven(parts: readonly AssistantPart[], answer: AssistantMessage): AssistantMessage | undefined {
   const calls = answer.content.filter((part) => part.type === "tool-call");
   const content = parts.flatMap((part): readonly AssistantPart[] => {
     if (part.type !== "tool-call") return [part];
