@@ -1,7 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json/is-json-object.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
-import { isFixedLimit } from "./limits.ts";
+import { whyNoEffect } from "./limits.ts";
 import type { PlacedSetting } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 
@@ -38,7 +38,7 @@ export function readTree(tree: object, settings: readonly PlacedSetting[], place
       if (value === undefined) continue;
       const key = prefix + name;
       if (keys.has(key)) values.set(key, value);
-      else if (isFixedLimit(key)) warnings.push(`${place(key)}: ${unknownKey(key, [])}`);
+      else if (whyNoEffect(key) !== undefined) warnings.push(`${place(key)}: ${unknownKey(key, [])}`);
       else if (!groups.has(key)) problems.push(`${place(key)}: ${unknownKey(key, [...keys, ...groups])}`);
       else if (isJsonObject(value)) visit(value, `${key}.`);
       else problems.push(`${place(key)}: ${key}: expected an object, found ${JSON.stringify(value)}.`);
@@ -49,7 +49,8 @@ export function readTree(tree: object, settings: readonly PlacedSetting[], place
 }
 
 export function unknownKey(given: string, known: readonly string[]): string {
-  if (isFixedLimit(given)) return `${given} has no effect: this limit is fixed`;
+  const why = whyNoEffect(given);
+  if (why !== undefined) return `${given} has no effect: ${why}`;
   const meant = suggest(given, known);
   return `there is no setting "${given}"${meant === undefined ? "" : `; did you mean "${meant}"?`}`;
 }

@@ -87,7 +87,20 @@ export type FixedLimits = Readonly<typeof FIXED_LIMITS>;
 
 export type Limits = ValuesOf<typeof LIMIT_SETTINGS> & FixedLimits;
 
-const FIXED_NAMES = Object.keys(FIXED_LIMITS).flatMap((name) => [`limits.${name}`, variableOf(`limits.${name}`)]);
+const NO_GATEWAY_IS_ASKED = "gateways do not call each other";
 
-/** True if a key or variable names a limit that it cannot set. */
-export const isFixedLimit = (name: string): boolean => FIXED_NAMES.includes(name);
+/** Names in the file that set nothing, with the reason. */
+const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.keys(FIXED_LIMITS).map((name) => [`limits.${name}`, "this limit is fixed"])),
+  captureContent: "a capture keeps contents, and `excursor report --no-content` leaves them out",
+  "cluster.advertise": NO_GATEWAY_IS_ASKED,
+  "cluster.secret": NO_GATEWAY_IS_ASKED,
+  "cluster.loginKey": "each gateway keeps its own logins",
+};
+
+const BY_NAME = new Map(
+  Object.entries(WITHOUT_EFFECT).flatMap(([key, why]) => [[key, why] as const, [variableOf(key), why] as const]),
+);
+
+/** Returns why a key or variable sets nothing. Undefined if that is not known of it. */
+export const whyNoEffect = (name: string): string | undefined => BY_NAME.get(name);

@@ -210,6 +210,17 @@ describe("what is wrong is named with its place", () => {
     expect(values.limits).toMatchObject({ drainMs: 7, jsonDepth: 128, keepAliveMs: 15_000 });
   });
 
+  it("a setting that has gone is only told, by its key and its variable", () => {
+    write({ captureContent: "hash", cluster: { secret: "a-secret-of-32-characters-at-least" } });
+    const { warnings } = load({}, { EXCURSOR_CLUSTER_LOGIN_KEY: "x" });
+    expect(warnings).toEqual([
+      expect.stringContaining("captureContent has no effect: a capture keeps contents"),
+      expect.stringContaining("cluster.secret has no effect: gateways do not call each other"),
+      expect.stringContaining("EXCURSOR_CLUSTER_LOGIN_KEY has no effect: each gateway keeps its own logins"),
+    ]);
+    expect(warnings.join()).not.toContain("a-secret");
+  });
+
   it("an unknown variable is only told", () => {
     const { warnings } = load({}, { EXCURSOR_PROT: "1", OTHER: "1" });
     expect(warnings).toEqual(['In the environment there is no setting "EXCURSOR_PROT"; did you mean "EXCURSOR_PORT"?']);
