@@ -12,6 +12,8 @@ export interface ReaderOptions {
   readonly request: HttpRequest;
   readonly listener: RunListener;
   readonly limits: WireLimits;
+  /** Another content type that the response may have. */
+  readonly alsoAccepts?: string;
   /** Called when the exchange accepts more of the request's body. */
   readonly onDrain?: () => void;
   /** Called when the run is over, before its listener. */
@@ -83,7 +85,8 @@ export class RunReader implements HttpHandler, MessageSink {
       this.#state = { at: "refused", head, body: new BodyCollector(this.#options.limits.maxErrorBodyBytes) };
       return;
     }
-    if (mediaType(head.headers["content-type"]) !== "application/connect+proto") {
+    const type = mediaType(head.headers["content-type"]);
+    if (type !== "application/connect+proto" && type !== this.#options.alsoAccepts) {
       this.close(wrongContentType(head));
       return;
     }

@@ -62,6 +62,8 @@ export function openSseRun(options: SseRunOptions): RunStream {
     request: { origin, path: RUN_SSE_PATH, headers, isLongLived: true },
     listener,
     limits,
+    // Some backends name it so, and send the same frames.
+    alsoAccepts: "text/event-stream",
     onOver: () => appends.stop(),
   });
   reader.exchange.write(question);

@@ -63,9 +63,12 @@ export class Endpoints {
     ]);
     const ghostMode = !OPEN_MODES.includes(privacy?.privacyMode ?? PrivacyMode.UNSPECIFIED);
     const { agentUrl = "", agentnUrl = "" } = config?.agentUrlConfig ?? {};
-    const named = config?.useNlbForNal ? trustedAgentOrigin(ghostMode ? agentUrl : agentnUrl) : undefined;
+    const chosen = this.#choose(config?.http2Config);
+    // The hosts named for runs refuse HTTP/1.1.
+    const isNamed = config?.useNlbForNal && chosen === "h2";
+    const named = isNamed ? trustedAgentOrigin(ghostMode ? agentUrl : agentnUrl) : undefined;
     const runOrigin = this.#options.agentOrigin ?? named ?? origin;
-    const endpoint = { origin: runOrigin, transport: this.#choose(config?.http2Config), ghostMode };
+    const endpoint = { origin: runOrigin, transport: chosen, ghostMode };
     return { endpoint, isTold: config !== undefined && privacy !== undefined };
   }
 

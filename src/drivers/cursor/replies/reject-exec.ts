@@ -26,14 +26,14 @@ const RESULTS_BY_PATH = {
  * Rejects a native request of the model. Nothing is ever executed here: the request is meant for the user's machine.
  * The model reads the reason, so it names the tools to use instead.
  */
-export function rejectExec({ id, execId, message }: ExecServerMessage, offeredTools: readonly string[]): Rejection {
+export function rejectExec({ id, message }: ExecServerMessage, offeredTools: readonly string[]): Rejection {
   const reason =
     offeredTools.length === 0
       ? "This built-in tool is not available here, and no other tool is. Answer without it."
       : `This built-in tool is not available here. Use one of the provided MCP tools instead: ${offeredTools.join(", ")}.`;
   const reply = (...results: ExecResult[]): Rejection => ({
     type: "results",
-    messages: results.map((result) => create(ExecClientMessageSchema, { id, execId, message: result })),
+    messages: results.map((result) => create(ExecClientMessageSchema, { id, message: result })),
   });
   switch (message.case) {
     case "shellArgs":

@@ -37,10 +37,10 @@ export interface ClientCall {
  * requests become calls of a client's tool if one fits; the rest is rejected.
  */
 export function replyToExec(exec: ExecServerMessage, offer: Offer): ExecOutcome {
-  const { id, execId, message } = exec;
+  const { id, message } = exec;
   const result = (value: ExecResult): ClientMessage => ({
     case: "execClientMessage",
-    value: { id, execId, message: value },
+    value: { id, message: value },
   });
   const replied = (...messages: Outgoing[]): ExecOutcome => ({
     type: "reply",
@@ -80,13 +80,13 @@ export function replyToExec(exec: ExecServerMessage, offer: Offer): ExecOutcome 
 type ExecResult = NonNullable<Extract<ClientMessage, { case: "execClientMessage" }>["value"]["message"]>;
 
 /** Encoded by hand, since the large part is already serialized. */
-function contextResult({ id, execId }: ExecServerMessage, { context }: Offer): Uint8Array {
+function contextResult({ id }: ExecServerMessage, { context }: Offer): Uint8Array {
   const success = bytesField(RequestContextResult_SuccessSchema.field.requestContext, context);
   const result = messageField(RequestContextResultSchema.field.success, success);
   return encodeFields(
     messageField(
       AgentClientMessageSchema.field.execClientMessage,
-      serialized(toBinary(ExecClientMessageSchema, create(ExecClientMessageSchema, { id, execId }))),
+      serialized(toBinary(ExecClientMessageSchema, create(ExecClientMessageSchema, { id }))),
       messageField(ExecClientMessageSchema.field.requestContextResult, result),
     ),
   );

@@ -1,15 +1,32 @@
-import { create, fromJson, toJson, type JsonObject as WireJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { JsonObject } from "../../../core/turn.ts";
+import { create, fromJson, type JsonObject as WireJson } from "@bufbuild/protobuf";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, JsonValue } from "../../../core/turn.ts";
 import { type McpArgs, McpArgsSchema, type McpResult } from "../../../gen/agent/v1/exec_mcp_pb.ts";
 import type { McpToolDefinition } from "../../../gen/agent/v1/mcp_pb.ts";
 import { McpToolResultSchema, type ToolCall, ToolCallSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
 
 /** Reads the arguments of a call. The wire has only doubles; whole ones become integers. */
-export function argsOf({ args }: McpArgs): JsonObject {
-  return Object.fromEntries(
-    Object.entries(args).map(([key, value]) => [key, toJson(ValueSchema, value)]),
-  ) as JsonObject;
+export const argsOf = ({ args }: McpArgs): JsonObject => jsonObjectOf(args);
+
+const jsonObjectOf = (fields: Readonly<Record<string, Value>>): JsonObject =>
+  Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, jsonOf(value)]));
+
+/** Unlike `toJson` it takes all that the wire can carry: a value of no kind and numbers that JSON lacks are null. */
+function jsonOf({ kind }: Value): JsonValue {
+  switch (kind.case) {
+    case "structValue":
+      return jsonObjectOf(kind.value.fields);
+    case "listValue":
+      return kind.value.values.map(jsonOf);
+    case "numberValue":
+      return Number.isFinite(kind.value) ? kind.value : null;
+    case "stringValue":
+    case "boolValue":
+      return kind.value;
+    case "nullValue":
+    case undefined:
+      return null;
+  }
 }
 
 /** Makes the exec request for a call of one of the client's tools. */

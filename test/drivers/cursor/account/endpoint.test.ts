@@ -2,14 +2,19 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { Endpoints } from "../../../../src/drivers/cursor/account/endpoint.ts";
 import { GetUserPrivacyModeResponseSchema, PrivacyMode } from "../../../../src/gen/aiserver/v1/dashboard_pb.ts";
-import { GetServerConfigResponseSchema } from "../../../../src/gen/aiserver/v1/server_config_pb.ts";
+import { GetServerConfigResponseSchema, Http2Config } from "../../../../src/gen/aiserver/v1/server_config_pb.ts";
 import { madeUpTransport } from "../../../wire/support/made-up-transport.ts";
 
 const ORIGIN = "https://api2.cursor.sh";
 const [PRIVATE, OPEN] = ["https://agent.api5.cursor.sh", "https://agentn.api5.cursor.sh"];
 
 /** A backend that has these two answers, or none. */
-function find(config: object | undefined, privacyMode: PrivacyMode | undefined, agentOrigin?: string) {
+function find(
+  config: object | undefined,
+  privacyMode: PrivacyMode | undefined,
+  agentOrigin?: string,
+  transport: "auto" | "h1" = "auto",
+) {
   const http1 = madeUpTransport(({ path }, handler) => {
     const answer = path.endsWith("/GetServerConfig")
       ? config && toBinary(GetServerConfigResponseSchema, create(GetServerConfigResponseSchema, config))
@@ -22,7 +27,7 @@ function find(config: object | undefined, privacyMode: PrivacyMode | undefined, 
     });
     return undefined;
   });
-  return new Endpoints({ origin: ORIGIN, agentOrigin, http1, transport: "auto" }).find("me", { token: "t" });
+  return new Endpoints({ origin: ORIGIN, agentOrigin, http1, transport }).find("me", { token: "t" });
 }
 
 const elsewhere = (agentUrl: string, agentnUrl: string) => ({
@@ -58,3 +63,18 @@ it("the host of the settings counts for more than the backend's", async () => {
   expect(await find(elsewhere(PRIVATE, OPEN), PrivacyMode.NO_TRAINING, own)).toMatchObject({ origin: own });
   expect(await find(undefined, undefined, own)).toMatchObject({ origin: own, transport: "h2", ghostMode: true });
 });
+
+it.each([
+  [Http2Config.FORCE_BIDI_DISABLED, "auto"],
+  [Http2Config.FORCE_ALL_DISABLED, "auto"],
+  [Http2Config.UNSPECIFIED, "h1"],
+] as const)(
+  "fact 20: HTTP/1.1 never goes to the host that is named for runs (%s, %s)",
+  async (http2Config, setting) => {
+    const config = { ...elsewhere(PRIVATE, OPEN), http2Config };
+    expect(await find(config, PrivacyMode.NO_TRAINING, undefined, setting)).toMatchObject({
+      origin: ORIGIN,
+      transport: "h1",
+    });
+  },
+);

@@ -83,7 +83,6 @@ describe("the first message of a run", () => {
       case: "execClientMessage",
       value: {
         id: 7,
-        execId: "e7",
         message: {
           case: "requestContextResult",
           value: { result: { case: "success", value: { requestContext: { cloudRule: "Be brief." } } } },

@@ -32,8 +32,11 @@ function removalFailure(said: ToolMessage): string | undefined {
 }
 
 function deleteResult({ path }: DeleteArgs, error: string | undefined): ExecResult {
-  if (error === undefined)
-    return { case: "deleteResult", value: { result: { case: "success", value: { path, deletedFile: path } } } };
+  if (error === undefined) {
+    // No client reports the size, and the backend waits for ever if there is none.
+    const value = { path, deletedFile: path, fileSize: 1n };
+    return { case: "deleteResult", value: { result: { case: "success", value } } };
+  }
   return saysMissing(error)
     ? { case: "deleteResult", value: { result: { case: "fileNotFound", value: { path } } } }
     : { case: "deleteResult", value: { result: { case: "error", value: { path, error } } } };

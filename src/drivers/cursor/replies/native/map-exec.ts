@@ -30,13 +30,13 @@ export interface NativeCall {
 export function mapExec(exec: ExecServerMessage, tools: readonly ToolDefinition[]): NativeCall | undefined {
   const taken = takeFor(exec.message, tools);
   if (!taken) return undefined;
-  const { id, execId } = exec;
+  const { id } = exec;
   const { callId, name, args } = taken;
   return {
     callId,
     name,
     args,
-    reply: (said) => taken.results(said).map((message) => create(ExecClientMessageSchema, { id, execId, message })),
+    reply: (said) => taken.results(said).map((message) => create(ExecClientMessageSchema, { id, message })),
   };
 }
 

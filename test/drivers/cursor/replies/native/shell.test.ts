@@ -164,7 +164,6 @@ describe("how a command ended", () => {
     expect(result).toMatchObject([
       {
         id: 7,
-        execId: "exec-7",
         message: {
           case: "shellResult",
           value: {
@@ -178,9 +177,9 @@ describe("how a command ended", () => {
     ]);
     const streamed = call({ ...shell("x", "/w"), case: "shellStreamArgs" }, definition).reply(said(text, isError));
     expect(streamed).toMatchObject([
-      { id: 7, execId: "exec-7", message: { value: { event: { case: "start" } } } },
-      { id: 7, execId: "exec-7", message: { value: { event: { case: "stdout", value: { data: stdout } } } } },
-      { id: 7, execId: "exec-7", message: { value: { event: { case: "exit", value: { code, cwd: "/w" } } } } },
+      { id: 7, message: { value: { event: { case: "start" } } } },
+      { id: 7, message: { value: { event: { case: "stdout", value: { data: stdout } } } } },
+      { id: 7, message: { value: { event: { case: "exit", value: { code, cwd: "/w" } } } } },
     ]);
   });
 
