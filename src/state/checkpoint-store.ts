@@ -33,6 +33,11 @@ export function createCheckpointStore(database: StateDatabase, options: StoreOpt
     return undefined;
   };
 
+  const forget = (principal: Uint8Array, historyKey: string): void => {
+    const old = sql.findCheckpoint(principal, historyKey, Number.NEGATIVE_INFINITY);
+    if (old) sql.deleteCheckpoint(old.id);
+  };
+
   return {
     find: (principalId, historyKey) =>
       table.read(principalId, undefined, (principal, expired) => read(principal, historyKey, expired)),
@@ -52,11 +57,10 @@ export function createCheckpointStore(database: StateDatabase, options: StoreOpt
           const id = sql.putCheckpoint({ ...row, seal: sealCheckpoint(row, blobs.keys()), putAt });
           sql.replaceRefs(id, owner, names);
         },
-        refuse: (principal) => {
-          const old = sql.findCheckpoint(principal, historyKey, Number.NEGATIVE_INFINITY);
-          if (old) sql.deleteCheckpoint(old.id);
-        },
+        refuse: (principal) => forget(principal, historyKey),
       }),
+    forget: (principalId, historyKey) =>
+      table.write(principalId, undefined, (principal) => forget(principal, historyKey)),
   };
 }
 

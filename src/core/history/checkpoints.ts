@@ -9,6 +9,7 @@ export interface CheckpointStore {
   find(principalId: string, historyKey: string): Awaitable<Checkpoint | undefined>;
   /** Stores a checkpoint with its blobs. A history has one checkpoint: the last one that was put. */
   put(principalId: string, historyKey: string, checkpoint: Checkpoint): void;
+  forget(principalId: string, historyKey: string): void;
 }
 
 export interface Checkpoint {

@@ -1,6 +1,7 @@
 import type { AccessTokens } from "../../core/access/access.ts";
 import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/run/retry-budget.ts";
+import type { ExcursorError } from "../../core/errors.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
@@ -31,6 +32,8 @@ export interface CursorDriverOptions {
   readonly context: "refuse" | "trim";
   /** Called for each thing that the schema does not know: the first time, and at every power of ten. */
   readonly onUnknown: (what: string, count: number) => void;
+  /** Called if the backend reports an error after a client has its whole answer. */
+  readonly onLateError: (requestId: string, error: ExcursorError) => void;
   /** Called for each tool that the backend cannot take, with every turn that offers it. */
   readonly onToolLeftOut: (name: string) => void;
 }
@@ -73,6 +76,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         transports,
         checkpoints,
         unknown,
+        onLateError: options.onLateError,
         retries,
         endingStreams,
         renew: async ({ credential }) => {

@@ -19,6 +19,8 @@ export function openCursorDriver(context: DriverContext<ValuesOf<typeof SETTINGS
     client: clientHeaders(settings),
     context: settings.context,
     onUnknown: (what, count) => log.warn({ what, count }, "the backend sent an unknown message"),
+    onLateError: (requestId, { code, message }) =>
+      log.warn({ requestId, code, reason: message }, "the backend reported an error after the end of its answer"),
     onToolLeftOut: onceEach((tool) =>
       log.warn({ tool }, "The schema of this tool is nested too deep for the backend. The tool is not offered."),
     ),

@@ -76,7 +76,7 @@ export interface DriverStores {
 }
 
 export const NO_STORES: DriverStores = {
-  checkpoints: { find: () => undefined, put: () => {} },
+  checkpoints: { find: () => undefined, put: () => {}, forget: () => {} },
   encodings: { get: () => undefined, set: () => {} },
 };
 

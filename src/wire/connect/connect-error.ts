@@ -37,9 +37,11 @@ export function fromConnectError(value: unknown, { metadata, fallback, context }
   const details = findCursorDetails(error?.details);
   const errorType = metadata["x-cursor-inference-request-error-type"]?.[0];
 
-  const meaning = judge(code, message, details, errorType, fallback);
-  const retryable = meaning.retryable ?? details?.isRetryable;
   const retryAfterMs = parseRetryAfter(metadata["retry-after"]?.[0]);
+  const isBare = details === undefined && errorType === undefined && retryAfterMs === undefined && isEmpty(message);
+  const isUnexplained = isBare && code === "resource_exhausted";
+  const meaning = isUnexplained ? UNEXPLAINED : judge(code, message, details, errorType, fallback);
+  const retryable = meaning.retryable ?? details?.isRetryable;
   const facts: ErrorDetails = {
     ...(meaning.hint !== undefined && { hint: meaning.hint }),
     ...(retryable !== undefined && { retryable }),
@@ -71,12 +73,17 @@ function judge(
   return final || (code ? CONNECT_CODES[code] : fallback);
 }
 
+/** A refusal of which nothing is known but its code. */
+const UNEXPLAINED: Meaning = { error: "refused_without_reason" };
+
+const isEmpty = (message: string): boolean => /^(?:(?:unknown )?error\.?)?$/i.test(message.trim());
+
 /** Returns the message. The backend's `message` is often just "Error", so its title and detail are preferred. */
 function wording(message: string, details: CursorDetails | undefined, code: ConnectCode | undefined): string {
   const parts = [details?.title, details?.detail].map((part) => part?.trim()).filter((part) => part);
   const distinct = parts[0] === parts[1] ? parts.slice(0, 1) : parts;
   const said = distinct.join(/[.!?:]$/.test(distinct[0] ?? "") ? " " : ": ") || message.trim();
-  if (said === "" || /^(error|unknown error)\.?$/i.test(said)) {
+  if (isEmpty(said)) {
     return code ? `The backend failed the request (${code}).` : "The backend failed the request.";
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not reach a terminal.

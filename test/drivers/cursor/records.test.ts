@@ -1,8 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "../../../src/core/driver.ts";
 import type { ToolDefinition, ToolMessage } from "../../../src/core/turn.ts";
-import { aTurn, open, read, user } from "./support/driver-stage.ts";
-import { callLook, checkpoint, setUpScripted, text, turnEnded } from "./support/scripted-backend.ts";
+import type { ServerMessage } from "../../../src/wire/agent/messages.ts";
+import { assistant, aTurn, open, read, user } from "./support/driver-stage.ts";
+import {
+  beat,
+  callLook,
+  checkpoint,
+  type Play,
+  type ScriptedRun,
+  setUpScripted,
+  text,
+  turnEnded,
+  update,
+} from "./support/scripted-backend.ts";
 
 /** What records of the real backend show. The simulator's tests cite the same numbers. */
 
@@ -23,6 +34,35 @@ async function answerCalls(run: Run): Promise<readonly string[]> {
     [],
   );
   return ids;
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What a run began from: the mark of its checkpoint, or "rebuilt". */
+const startOf = (run: ScriptedRun | undefined) => run?.request.conversationState?.readPaths.join() || "rebuilt";
+
+const announce = (callCount: number) => update({ case: "toolRequestsListed", value: { callCount } });
+
+const cutAfter =
+  (...messages: readonly ServerMessage[]): Play =>
+  (run) => {
+    run.send(...messages);
+    run.cut();
+  };
+
+/** Plays an answer that ends with these frames, asks a question after it, and tells what that began from. */
+async function followUp(transport: "h2" | "h1", ...plays: Play[]) {
+  const stage = await setUpScripted(transport, [...plays, (run) => run.end([text("again"), turnEnded])]);
+  const { driver, backend } = stage;
+  const first = await read(open(driver, aTurn([user("hi")])));
+  return {
+    ...stage,
+    first,
+    next: async () => {
+      await read(open(driver, aTurn([user("hi"), assistant(first.text), user("and?")])));
+      return startOf(backend.runs.at(-1));
+    },
+  };
 }
 
 describe.each(["h2", "h1"] as const)("the driver follows the records over %s", (transport) => {
@@ -102,5 +142,158 @@ describe.each(["h2", "h1"] as const)("the driver follows the records over %s", (
     const { driver, backend } = await setUpScripted(transport, [(run) => run.end([text("hello"), turnEnded])]);
     backend.contentType = "text/event-stream";
     expect(await read(open(driver, aTurn([user("hi")])))).toMatchObject({ text: "hello", error: undefined });
+  });
+
+  it("fact 1: waits for the last checkpoint after the turn's end, and keeps the last one", async () => {
+    const { next, first } = await followUp(transport, async (run) => {
+      run.send(text("hello"), turnEnded);
+      await pause(50);
+      run.send(checkpoint("first"));
+      run.end([checkpoint("last")]);
+    });
+    expect(first.text).toBe("hello");
+    await expect.poll(next).toBe("last");
+  });
+
+  it.each<[what: string, play: Play, start: string]>([
+    [
+      "the settled one counts",
+      (run) => run.end([turnEnded, checkpoint("staged", "a"), checkpoint("settled")]),
+      "settled",
+    ],
+    [
+      "a staged one at the end of the stream does not",
+      (run) => run.end([turnEnded, checkpoint("staged", "a")]),
+      "rebuilt",
+    ],
+    ["a staged one before a cut does not", cutAfter(turnEnded, checkpoint("staged", "a")), "rebuilt"],
+    ["a settled one without the answer does not", (run) => run.end([text("more"), turnEnded]), "rebuilt"],
+  ])("fact 2: after a turn %s", async (_, end, start) => {
+    const { next } = await followUp(transport, (run) => {
+      run.send(text("hello"), checkpoint("early"));
+      run.send(text(" there"));
+      end(run);
+    });
+    await pause(20);
+    expect(await next()).toBe(start);
+  });
+
+  it("fact 2: waits for the settled checkpoint as long as heartbeats come, and the client does not", async () => {
+    let isSettled = false;
+    const { next, first } = await followUp(transport, async (run) => {
+      run.send(text("hello"), turnEnded, checkpoint("staged", "a"));
+      await pause(1500);
+      run.send(beat);
+      await pause(1200);
+      isSettled = true;
+      run.send(checkpoint("settled"));
+    });
+    expect([first.error, isSettled]).toEqual([undefined, false]);
+    await expect.poll(() => isSettled, { timeout: 6000 }).toBe(true);
+    await expect.poll(next).toBe("settled");
+  });
+
+  it("fact 3: a drop after a staged checkpoint does not resume from it", async () => {
+    const { driver, backend } = await setUpScripted(transport, [
+      cutAfter(checkpoint("settled"), checkpoint("staged", "a")),
+      (run) => run.end([text("hello"), turnEnded]),
+    ]);
+    expect((await read(open(driver, aTurn([user("hi")])))).text).toBe("hello");
+    expect(backend.runs.map(startOf)).toEqual(["rebuilt", "settled"]);
+  });
+
+  it("fact 3: what was shown since the settled checkpoint is not told twice", async () => {
+    const { driver, backend } = await setUpScripted(transport, [
+      cutAfter(checkpoint("settled"), text("hel"), checkpoint("staged", "a")),
+    ]);
+    expect((await read(open(driver, aTurn([user("hi")])))).error).toBeDefined();
+    expect(backend.runs).toHaveLength(1);
+  });
+
+  it("fact 6: the calls of an announced batch come in one answer, however late", async () => {
+    const { driver } = await setUpScripted(transport, [
+      async (run) => {
+        run.send(announce(2), callLook(0, "a"));
+        await pause(400);
+        run.send(checkpoint("staged", "a"), callLook(1, "b"));
+        await run.untilResults(2);
+        run.end([text("done"), turnEnded]);
+      },
+    ]);
+    const run = open(driver, aTurn([user("hi")], { tools: [look] }));
+    expect(await answerCalls(run)).toEqual(["a", "b"]);
+    expect((await read(run)).text).toBe("done");
+  });
+
+  it("a batch that announces 2^31 calls and brings 3 is not waited for without end", async () => {
+    const { driver } = await setUpScripted(transport, [
+      async (run) => {
+        run.send(announce(2 ** 31 - 1), ...[0, 1, 2].map((id) => callLook(id, `c${id}`)));
+        await run.untilResults(3);
+        run.end([text("done"), turnEnded]);
+      },
+    ]);
+    const run = open(driver, aTurn([user("hi")], { tools: [look] }));
+    expect(await answerCalls(run)).toHaveLength(3);
+    expect((await read(run)).text).toBe("done");
+  });
+
+  it("fact 14: calls under one id reach the client under two, one after the other and both at once", async () => {
+    const { driver, backend } = await setUpScripted(transport, [
+      async (run) => {
+        run.send(callLook(0, "edit"), checkpoint("old"));
+        await run.untilResults(1);
+        run.send(callLook(1, "edit"), callLook(2, "edit"), checkpoint("old"));
+        await run.untilResults(3);
+        run.end([text("done"), turnEnded]);
+      },
+    ]);
+    const run = open(driver, aTurn([user("hi")], { tools: [look] }));
+    expect(await answerCalls(run)).toEqual(["edit"]);
+    expect(await answerCalls(run)).toEqual(["edit#2", "edit#3"]);
+    expect((await read(run)).text).toBe("done");
+    const results = backend.runs[0]?.results.map(({ id, text: said }) => [id, /result of [\w#]+/.exec(said)?.[0]]);
+    expect(results).toEqual([
+      [0, "result of edit"],
+      [1, "result of edit#2"],
+      [2, "result of edit#3"],
+    ]);
+    expect(backend.runs).toHaveLength(1);
+  });
+
+  it("calls that wait under one exec id end the run with one sentence", async () => {
+    const { driver } = await setUpScripted(transport, [(run) => run.send(callLook(0, "a"), callLook(0, "b"))]);
+    const { error } = await read(open(driver, aTurn([user("hi")], { tools: [look] })));
+    expect(error).toMatchObject({ code: "exec_id_repeated", kind: "upstream-protocol" });
+  });
+
+  it("fact 25: an error behind the turn's end is told while the answer is open", async () => {
+    const { first, next } = await followUp(transport, (run) =>
+      run.end([text("hello"), checkpoint("kept"), turnEnded], { code: "internal", message: "it broke" }),
+    );
+    expect(first.error).toMatchObject({ message: expect.stringContaining("it broke") });
+    expect(await next()).toBe("rebuilt");
+  });
+
+  it("fact 25: a later one is logged, the answer stays, and its checkpoint is not kept", async () => {
+    const { first, next, late } = await followUp(transport, async (run) => {
+      run.send(text("hello"), checkpoint("kept"), turnEnded);
+      await pause(300);
+      run.end([], { code: "internal", message: "it broke" });
+    });
+    expect(first).toMatchObject({ text: "hello", error: undefined });
+    await expect.poll(() => late).toEqual(["r1 upstream_failed"]);
+    expect(await next()).toBe("rebuilt");
+  });
+
+  it.each([
+    ["a small request is limited", 100_000, "rate-limited"],
+    ["a large one is too long", 20, "context-overflow"],
+  ])("fact 26: a refusal without a reason: %s, after the other encoding", async (_, contextTokens, kind) => {
+    const refuse: Play = (run) => run.end([], { code: "resource_exhausted", message: "Error" });
+    const { driver, backend } = await setUpScripted(transport, [refuse], {}, { contextTokens });
+    const { error } = await read(open(driver, aTurn([user("a".repeat(60))])));
+    expect(error).toMatchObject({ kind });
+    expect(backend.runs.map((run) => run.request.requestedModel?.modelId)).toEqual(["gpt-5.5", "gpt-5.5-high"]);
   });
 });

@@ -32,7 +32,9 @@ describe("answered calls", () => {
   const result = (callId: string): ToolMessage => ({ role: "tool", callId, content: [], isError: false });
   const setUp = () => {
     const calls = new PendingCalls(() => {});
-    for (const id of ["a", "b"]) calls.add({ execId: 1, id, name: "t", args: {}, reply: () => [] });
+    for (const [execId, id] of ["a", "b"].entries()) {
+      calls.add({ execId, id, toolCallId: id, name: "t", args: {}, reply: () => [] });
+    }
     calls.complete();
     expect(calls.isSettled).toBe(true);
     calls.replies([result("a"), result("b")]);
@@ -51,5 +53,35 @@ describe("answered calls", () => {
     const calls = setUp();
     calls.settle();
     expect(calls.isSettled).toBe(true);
+  });
+});
+
+describe("fact 6: an announced batch", () => {
+  const setUp = (announced: number) => {
+    const onComplete = vi.fn();
+    const calls = new PendingCalls(onComplete);
+    calls.announce(announced);
+    const add = (execId: number) =>
+      calls.add({ execId, id: `${execId}`, toolCallId: `${execId}`, name: "t", args: {}, reply: () => [] });
+    return { calls, onComplete, add };
+  };
+
+  it.each([40, 2 ** 31 - 1])("of %s calls that brings 3 is complete after 2 s of silence", (announced) => {
+    const { calls, onComplete, add } = setUp(announced);
+    for (const execId of [0, 1, 2]) {
+      add(execId);
+      calls.complete();
+      vi.advanceTimersByTime(1999);
+    }
+    expect(onComplete).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(onComplete).toHaveBeenCalledOnce();
+  });
+
+  it("is complete once its other calls are done, which the client does not get", () => {
+    const { calls, onComplete, add } = setUp(2);
+    add(0);
+    calls.settle("a web search");
+    expect(onComplete).toHaveBeenCalledOnce();
   });
 });

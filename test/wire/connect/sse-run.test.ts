@@ -150,7 +150,7 @@ describe("appends that fail", () => {
 
 describe("downloads that fail", () => {
   test.each<[name: string, status: number, type: string, body: string, code: string]>([
-    ["a wrong type", 200, "text/event-stream", "data: x\n\n", "unexpected_content_type"],
+    ["a wrong type", 200, "text/html", "data: x\n\n", "unexpected_content_type"],
     ["464", 464, "text/html", "<html>", "http2_required"],
     ["a Connect error", 401, "application/json", '{"code":"unauthenticated"}', "unauthenticated"],
     ["a redirect", 302, "text/html", "", "redirected"],

@@ -71,6 +71,10 @@ export function createSharedCheckpoints(
 
   return {
     find: (principalId, historyKey) => local.find(principalId, historyKey) ?? fetch(principalId, historyKey),
+    forget(principalId, historyKey) {
+      local.forget(principalId, historyKey);
+      void writes.add({ bytes: 0, write: (client) => client.del(pointerTo(principalId, historyKey)) });
+    },
     put(principalId, historyKey, checkpoint) {
       local.put(principalId, historyKey, checkpoint);
       const { conversationId, state, blobs } = checkpoint;

@@ -23,7 +23,8 @@ export type ExecOutcome =
 export interface ClientCall {
   /** The id of the exec request on this stream. */
   readonly execId: number;
-  readonly id: string;
+  /** The backend's id of the call. An edit, for example, makes two requests under one id. */
+  readonly toolCallId: string;
   readonly name: string;
   readonly args: JsonObject;
   /** It stands for a request of the backend's own, such as a read or a shell command. */
@@ -57,7 +58,7 @@ export function replyToExec(exec: ExecServerMessage, offer: Offer): ExecOutcome 
     const { toolCallId } = message.value;
     return {
       type: "call",
-      call: { execId: id, id: toolCallId || nameOf(id), name, args: argsOf(message.value), reply },
+      call: { execId: id, toolCallId: toolCallId || nameOf(id), name, args: argsOf(message.value), reply },
     };
   }
   const native = mapExec(exec, offer.tools);
@@ -67,7 +68,7 @@ export function replyToExec(exec: ExecServerMessage, offer: Offer): ExecOutcome 
       ...native.reply(given).map((value): ClientMessage => ({ case: "execClientMessage", value })),
       closeOf(id),
     ];
-    return { type: "call", call: { execId: id, id: callId || nameOf(id), name, args, isNative: true, reply } };
+    return { type: "call", call: { execId: id, toolCallId: callId || nameOf(id), name, args, isNative: true, reply } };
   }
   const rejection = rejectExec(exec, offer.names);
   if (rejection.type === "throw") {

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../../core/errors.ts";
-import { estimateFixedTokens, estimateMessageTokens } from "../../../core/rules/usage-estimate.ts";
+import { estimateFixedTokens, estimateInputTokens, estimateMessageTokens } from "../../../core/rules/usage-estimate.ts";
 import type { Message, Turn } from "../../../core/turn.ts";
 import type { ResolvedModel } from "../models/model.ts";
 import { type ReferredCall, referredCalls } from "./referred-calls.ts";
@@ -38,6 +38,26 @@ export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | 
     return { turn: trimmed, trimmedMessages: start - keptPlaces(kept, start) };
   }
   throw tooLong(least, model, policy);
+}
+
+/**
+ * Explains a refusal without a reason: of a request that fills at least half of the context window it means that the
+ * window is exceeded, since the backend adds much of its own. Returns other errors as they are.
+ */
+export function overflowOr(error: ExcursorError, { turn, model }: AskedTurn): ExcursorError {
+  const tokens = estimateInputTokens(turn);
+  if (error.code !== "refused_without_reason" || 2 * tokens < model.contextTokens) return error;
+  const { contextTokens, displayId } = model;
+  return new ExcursorError(
+    "context-overflow",
+    `The backend refused a request of about ${tokens} tokens. The context window of ${displayId} has ${contextTokens}, and the backend's own instructions need a part of it.`,
+    { context: error.context },
+  );
+}
+
+interface AskedTurn {
+  readonly turn: Turn;
+  readonly model: ResolvedModel;
 }
 
 /** Returns a kept call as messages: the call, and its result unless that is kept anyway. */

@@ -9,10 +9,11 @@ import type { KvServerMessage } from "../../../gen/agent/v1/kv_pb.ts";
 import type { AgentServerMessage } from "../../../gen/agent/v1/run_pb.ts";
 import type { Delta } from "../../../wire/agent/delta.ts";
 import type { Blobs } from "../../../wire/agent/state/blobs.ts";
-import { type ClientCall, replyToExec } from "../replies/reply-to-exec.ts";
+import { replyToExec } from "../replies/reply-to-exec.ts";
 import { replyToKv } from "../replies/reply-to-kv.ts";
 import { replyToQuery } from "../replies/reply-to-query.ts";
 import type { Offer } from "../request/offer.ts";
+import type { NamedCall } from "./pending-calls.ts";
 import { Shown } from "./shown.ts";
 import type { Outgoing } from "./stream.ts";
 import { StreamedArgs } from "./streamed-args.ts";
@@ -25,10 +26,11 @@ export type Effect =
   /** Metadata of the answer. */
   | { readonly type: "tell"; readonly event: TurnEvent }
   | { readonly type: "send"; readonly message: Outgoing }
-  | { readonly type: "call"; readonly call: ClientCall }
+  | { readonly type: "call"; readonly call: NamedCall }
   | { readonly type: "calls-announced"; readonly count: number }
   | { readonly type: "call-completed"; readonly callId: string }
-  | { readonly type: "checkpoint" }
+  /** A settled one contains all calls so far with their results. From another one the backend would make calls again. */
+  | { readonly type: "checkpoint"; readonly isSettled: boolean }
   | { readonly type: "turn-ended" }
   | { readonly type: "unknown"; readonly kind: string; readonly message: WireMessage };
 
@@ -40,7 +42,10 @@ export class AnswerReader {
   readonly #turn: Turn;
   readonly #offer: Offer;
   readonly #streamed = new StreamedArgs();
-  #checkpoint: ConversationStateStructure | undefined;
+  #settled: ConversationStateStructure | undefined;
+  #last: ConversationStateStructure | undefined;
+  /** How many calls had an id of the backend. Created on demand. */
+  #callsById: Map<string, number> | undefined;
   #countedTokens = 0;
   /** The counted tokens before the last results. */
   #countedBefore = 0;
@@ -52,8 +57,14 @@ export class AnswerReader {
     this.#offer = offer;
   }
 
+  /** The last settled checkpoint. */
   get checkpoint(): ConversationStateStructure | undefined {
-    return this.#checkpoint;
+    return this.#settled;
+  }
+
+  /** True if the backend has counted tokens, or the client was shown something. */
+  get hasOutput(): boolean {
+    return this.#countedTokens > 0 || this.shown.hasAny;
   }
 
   /** Begins the next answer, after this history. */
@@ -78,8 +89,7 @@ export class AnswerReader {
       case "kvServerMessage":
         return readKv(message.value, blobs);
       case "conversationCheckpointUpdate":
-        this.#checkpoint = message.value;
-        return [{ type: "checkpoint" }];
+        return this.#readCheckpoint(message.value);
       case "interactionQuery": {
         const { value: query } = message;
         const reply: Effect = { type: "send", message: { case: "interactionResponse", value: replyToQuery(query) } };
@@ -90,6 +100,13 @@ export class AnswerReader {
       case undefined:
         return [unknown("server message", whole)];
     }
+  }
+
+  #readCheckpoint(state: ConversationStateStructure): readonly Effect[] {
+    const isSettled = state.pendingToolCalls.length === 0;
+    this.#last = state;
+    if (isSettled) this.#settled = state;
+    return [{ type: "checkpoint", isSettled }];
   }
 
   #readUpdate(update: InteractionUpdate): readonly Effect[] {
@@ -116,7 +133,7 @@ export class AnswerReader {
       case "toolRequestsListed":
         return [{ type: "calls-announced", count: message.value.callCount }];
       case "turnEnded": {
-        const usage = usageOf(message.value, this.#checkpoint, this.#countedTokens);
+        const usage = usageOf(message.value, this.#last, this.#countedTokens);
         return [...(usage ? [tell({ type: "usage", usage })] : NONE), { type: "turn-ended" }];
       }
       case undefined:
@@ -153,10 +170,18 @@ export class AnswerReader {
       const replies = outcome.messages.map((message): Effect => ({ type: "send", message }));
       return exec.message.case === undefined ? [unknown("exec request", exec), ...replies] : replies;
     }
-    const { call } = outcome;
+    const call = { ...outcome.call, id: this.#idFor(outcome.call.toolCallId) };
     this.shown.mark();
     this.shown.call({ type: "tool-call", id: call.id, name: call.name, args: call.args });
     return [{ type: "call", call }];
+  }
+
+  /** Returns an id that no other call of the run has. */
+  #idFor(toolCallId: string): string {
+    this.#callsById ??= new Map();
+    const count = (this.#callsById.get(toolCallId) ?? 0) + 1;
+    this.#callsById.set(toolCallId, count);
+    return count === 1 ? toolCallId : `${toolCallId}#${count}`;
   }
 }
 

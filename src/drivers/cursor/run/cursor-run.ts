@@ -14,6 +14,7 @@ import { EXEC_HEARTBEAT_MS } from "../../../wire/agent/heartbeat.ts";
 import { reachableIds } from "../../../wire/agent/state/reachable.ts";
 import { decodeMessage } from "../../../wire/connect/decode-message.ts";
 import type { RunEnd } from "../../../wire/connect/run-stream.ts";
+import { overflowOr } from "../request/context-window.ts";
 import { Offer } from "../request/offer.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "../request/prompt.ts";
 import { encodeRunRequest } from "../request/run-request.ts";
@@ -21,11 +22,16 @@ import { AnswerReader, type Effect } from "./answer-reader.ts";
 import { Attempts } from "./attempts.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { ResumeWatch } from "./resume-watch.ts";
+import { isDrop } from "./retry.ts";
 import type { CursorRunParts, RunPlan } from "./run-plan.ts";
 import { AgentStream, type Outgoing } from "./stream.ts";
 
-/** How long to wait for the last checkpoint and the end of the stream after a turn has ended. */
-const LAST_CHECKPOINT_MS = 2000;
+/** How long to wait for the end of the stream after a turn has ended and its last checkpoint has come. */
+const STREAM_END_MS = 2000;
+/** How long the backend may be silent before it sends the last checkpoint. It sends a heartbeat every five seconds. */
+const CHECKPOINT_SILENCE_MS = 6000;
+/** How long to wait for the last checkpoint in all. */
+const LAST_CHECKPOINT_MS = 30_000;
 
 /** What the attempts of a run start from. */
 interface Beginning {
@@ -50,8 +56,12 @@ export class CursorRun implements Run {
   #stream: AgentStream | undefined;
   /** True once the backend has sent something, shown or not. */
   #hasBegun = false;
-  /** True if the last checkpoint is stored. */
-  #isKept = false;
+  /** The checkpoint that is stored, and its key. */
+  #kept: { readonly key: string; readonly state: Uint8Array } | undefined;
+  /** Set from the end of the turn until the client gets the end of its answer. */
+  #ending: NodeJS.Immediate | undefined;
+  /** When the client got the end of its answer. */
+  #finishedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: CursorRunParts) {
@@ -63,6 +73,7 @@ export class CursorRun implements Run {
       onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
       onOver: (isBroken) => {
         clearTimeout(this.#timer);
+        clearImmediate(this.#ending);
         this.#watch.stop();
         this.#calls.clear();
         if (isBroken) this.#stream?.cancel();
@@ -157,6 +168,7 @@ export class CursorRun implements Run {
     const effects = this.#reader.step(message, this.#beginning.prompt.blobs);
     if (isOver) this.#takeLate(effects);
     else for (const effect of effects) this.#apply(effect);
+    if (this.#channel.phase === "finished") this.#awaitEnd();
   }
 
   /** Handles what the backend sends on a stream whose answer is over. */
@@ -183,7 +195,7 @@ export class CursorRun implements Run {
       case "call": {
         const { id, name, args, isNative } = effect.call;
         this.#show({ type: "tool-call", id, name, args, ...(isNative && { isNative }) });
-        this.#calls.add(effect.call);
+        if (!this.#calls.add(effect.call)) this.#fail(new ExcursorError("exec_id_repeated"));
         break;
       }
       case "calls-announced":
@@ -193,13 +205,13 @@ export class CursorRun implements Run {
         this.#calls.settle(effect.callId);
         break;
       case "checkpoint":
-        if (this.#calls.isSettled) this.#reader.shown.cover();
-        this.#isKept = false;
+        if (effect.isSettled && this.#calls.isSettled) this.#reader.shown.cover();
         if (this.#channel.phase === "finished") this.#keep();
         else this.#calls.complete();
         break;
       case "turn-ended":
-        this.#finish();
+        // An error that the same packet brings is still told.
+        this.#ending ??= setImmediate(() => this.#finish());
         break;
       case "unknown":
         this.#parts.unknown.add(effect.kind, effect.message);
@@ -225,60 +237,81 @@ export class CursorRun implements Run {
 
   /** Ends the answer for the client. The last checkpoint may still arrive. */
   #finish(): void {
+    clearImmediate(this.#ending);
+    this.#ending = undefined;
     if (this.#channel.phase !== "running") return;
     const { plan, attempts } = this.#beginning ?? {};
     if (plan && attempts?.isOtherEncoding) this.#parts.onEncoding(plan.model.baseId, attempts.encoding.kind);
     this.#channel.push({ type: "done", reason: "stop" });
-    // Most backends have ended the stream by then, and need no timer.
-    setImmediate(() => {
-      if (this.#channel.phase === "finished") this.#timer = setTimeout(() => this.#hangUp(), LAST_CHECKPOINT_MS);
-    });
+    this.#finishedAt = performance.now();
+    this.#keep();
+    this.#awaitEnd();
   }
 
-  /** Stores the checkpoint under the history that the client will send back. */
+  /** Waits for the last checkpoint as long as the backend sends anything, and then for the end of the stream. */
+  #awaitEnd(): void {
+    clearTimeout(this.#timer);
+    const isCovered = !this.#reader.shown.hasUncovered;
+    const leftMs = this.#finishedAt + LAST_CHECKPOINT_MS - performance.now();
+    const waitMs = isCovered ? STREAM_END_MS : Math.min(CHECKPOINT_SILENCE_MS, leftMs);
+    this.#timer = setTimeout(() => this.#hangUp(), waitMs);
+  }
+
+  /** Stores a checkpoint that contains the whole answer, under the history that the client will send back. */
   #keep(): void {
     const { checkpoint, shown } = this.#reader;
-    if (!this.#beginning || !checkpoint || this.#isKept) return;
-    this.#isKept = true;
+    if (!this.#beginning || !checkpoint || shown.hasUncovered) return;
     const { plan, prompt } = this.#beginning;
-    this.#parts.checkpoints.put(plan.owner, shown.historyKey(), {
-      conversationId: prompt.conversationId,
-      state: toBinary(ConversationStateStructureSchema, checkpoint),
-      blobs: prompt.blobs.pick(reachableIds(checkpoint, prompt.blobs)),
-    });
+    const state = toBinary(ConversationStateStructureSchema, checkpoint);
+    // The backend sends the last checkpoint more than once.
+    if (this.#kept && Buffer.compare(this.#kept.state, state) === 0) return;
+    const key = this.#kept?.key ?? shown.historyKey();
+    this.#kept = { key, state };
+    const blobs = prompt.blobs.pick(reachableIds(checkpoint, prompt.blobs));
+    this.#parts.checkpoints.put(plan.owner, key, { conversationId: prompt.conversationId, state, blobs });
   }
 
   /** Closes a stream that the backend has not closed after its turn. Some backends leave that to the client. */
   #hangUp(): void {
-    this.#keep();
     this.#channel.end();
     this.#stream?.hangUp();
   }
 
   #onDone(error: ExcursorError | undefined, end: RunEnd): void {
+    // A finished turn is finished, whatever happens to its stream. What the backend itself reports counts.
+    const refusal = error && !isDrop(error) ? error : undefined;
+    if (this.#ending && refusal) this.#fail(refusal);
+    else if (this.#ending) this.#finish();
     if (this.#channel.phase === "finished") {
-      this.#keep();
+      if (refusal) this.#dropKept(refusal);
       this.#channel.end();
     } else if (this.#channel.phase !== "over") this.#recover(error ?? turnNotEnded(), end);
+  }
+
+  /** Handles an error that comes after the client has its whole answer: the backend may not have its end. */
+  #dropKept(error: ExcursorError): void {
+    const { checkpoints, context, onLateError } = this.#parts;
+    if (this.#beginning && this.#kept) checkpoints.forget(this.#beginning.plan.owner, this.#kept.key);
+    onLateError(context.requestId, error);
   }
 
   /** Makes another attempt if that is allowed, and fails otherwise. */
   #recover(error: ExcursorError, { reached }: RunEnd): void {
     const beginning = this.#beginning;
-    const { shown, checkpoint } = this.#reader;
+    const { shown, checkpoint, hasOutput } = this.#reader;
     const next =
       this.#channel.phase === "running"
         ? beginning?.attempts.next({
             error,
             wasReached: reached,
-            hasShown: shown.hasAny,
+            hasShown: hasOutput,
             hasShownSinceCheckpoint: shown.hasUncovered,
             hasCheckpoint: checkpoint !== undefined,
             isContinued: beginning.prompt.isContinued,
           })
         : undefined;
     if (!beginning || !next || (next.type === "again" && !this.#parts.retries.spend())) {
-      this.#fail(error);
+      this.#fail(beginning && !hasOutput ? overflowOr(error, beginning.plan) : error);
       return;
     }
     if (next.type === "renew") {

@@ -5,16 +5,23 @@ import type { ClientCall } from "../replies/reply-to-exec.ts";
 
 /** How long the backend may pause between calls of one batch, if it does not announce their number. */
 const QUIET_MS = 100;
+/** The same for a batch whose number is announced. */
+const ANNOUNCED_MS = 2000;
+
+/** A call with the id that it has outside, which no other call of the run has. */
+export interface NamedCall extends ClientCall {
+  readonly id: string;
+}
 
 /**
- * The tool calls that wait for results. A batch is complete when the announced number has arrived, when a checkpoint
- * follows, or after a short silence: older backends announce nothing.
+ * The tool calls that wait for results. A batch is complete when the announced number has arrived. If none is announced,
+ * it is complete when a checkpoint follows. It is also complete after some silence.
  */
 export class PendingCalls {
-  /** Created on demand: most runs call nothing. */
-  #calls: Map<string, ClientCall> | undefined;
+  /** By exec id. Created on demand: most runs call nothing. */
+  #calls: Map<number, NamedCall> | undefined;
   readonly #onComplete: () => void;
-  /** Calls with a result that the model has not acknowledged yet. */
+  /** The backend's ids of calls with a result that the model has not acknowledged yet. */
   #unsettled: Set<string> | undefined;
   #announced = 0;
   #quiet: NodeJS.Timeout | undefined;
@@ -36,40 +43,58 @@ export class PendingCalls {
     this.#announced = count;
   }
 
-  add(call: ClientCall): void {
+  /** Adds a call. Returns false if another one waits under its exec id, so that their results could not be told apart. */
+  add(call: NamedCall): boolean {
     this.#calls ??= new Map();
-    this.#calls.set(call.id, call);
+    if (this.#calls.has(call.execId)) return false;
+    this.#calls.set(call.execId, call);
     clearTimeout(this.#quiet);
-    if (this.#announced > 0 && this.size >= this.#announced) this.complete();
-    else this.#quiet = setTimeout(() => this.complete(), QUIET_MS);
+    if (this.#announced > 0 && !this.#isExpected) this.#complete();
+    else this.#quiet = setTimeout(() => this.#complete(), this.#isExpected ? ANNOUNCED_MS : QUIET_MS);
+    return true;
   }
 
+  /** Ends the batch unless announced calls are missing. Called with each checkpoint. */
   complete(): void {
+    if (!this.#isExpected) this.#complete();
+  }
+
+  /** True while calls are missing that were announced. */
+  get #isExpected(): boolean {
+    return this.size < this.#announced;
+  }
+
+  #complete(): void {
     clearTimeout(this.#quiet);
+    if (this.size === 0) return;
     this.#announced = 0;
-    if (this.size > 0) this.#onComplete();
+    this.#onComplete();
   }
 
   /** Returns the replies for these results. Each call is answered once. */
   replies(results: readonly ToolMessage[]): readonly ClientMessage[] {
+    const byId = new Map([...(this.#calls?.values() ?? [])].map((call) => [call.id, call]));
     return results.flatMap((result) => {
-      const call = this.#calls?.get(result.callId);
-      if (!call) return [];
-      this.#calls?.delete(result.callId);
+      const call = byId.get(result.callId);
+      if (!call || !this.#calls?.delete(call.execId)) return [];
       this.#unsettled ??= new Set();
-      this.#unsettled.add(call.id);
+      this.#unsettled.add(call.toolCallId);
       return call.reply(result);
     });
   }
 
   /** Records that the backend has processed this call. Without an id: all of them, since the model has gone on. */
-  settle(callId?: string): void {
-    if (callId === undefined) this.#unsettled = undefined;
-    else this.#unsettled?.delete(callId);
+  settle(toolCallId?: string): void {
+    if (toolCallId === undefined) this.#unsettled = undefined;
+    else if (!this.#unsettled?.delete(toolCallId) && this.#announced > 0) {
+      // It is in the batch, but no call of the client: a web search, for example.
+      this.#announced--;
+      this.complete();
+    }
   }
 
   heartbeats(): readonly ClientMessage[] {
-    return [...(this.#calls?.values() ?? [])].map(({ execId }) => execHeartbeat(execId));
+    return [...(this.#calls?.keys() ?? [])].map(execHeartbeat);
   }
 
   clear(): void {

@@ -45,15 +45,18 @@ export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
   if (error.kind === "unauthenticated" && isNew("renew")) return "renew";
   if (error.code === "max_mode_required" && attempt.hasMaxMode && isNew("max-mode")) return "max-mode";
   if (attempt.isContinued && /Blob not found/.test(error.message) && isNew("rebuild")) return "rebuild";
-  const isRefusedName = error.kind === "model-not-found" || error.kind === "not-found" || error.code === "capacity";
+  const isRefusedName = error.kind === "model-not-found" || error.kind === "not-found" || NAME_REFUSALS.has(error.code);
   if (isRefusedName && attempt.hasOtherEncoding && isNew("other-encoding")) return "other-encoding";
   return undefined;
 }
 
+/** Refusals that a wrong encoding of the model also causes. */
+const NAME_REFUSALS: ReadonlySet<string> = new Set(["capacity", "refused_without_reason"]);
+
 /**
  * True if the stream was lost without an error of the backend. An error of the backend is final, even "unavailable".
  */
-const isDrop = ({ code }: ExcursorError): boolean => DROPS.includes(code);
+export const isDrop = ({ code }: ExcursorError): boolean => DROPS.includes(code);
 
 const DROPS: readonly string[] = [
   "connection_failed",

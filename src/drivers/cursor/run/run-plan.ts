@@ -1,5 +1,6 @@
 import type { RunContext } from "../../../core/driver.ts";
 import type { RetryBudget } from "../../../core/engine/run/retry-budget.ts";
+import type { ExcursorError } from "../../../core/errors.ts";
 import type { CheckpointStore } from "../../../core/history/checkpoints.ts";
 import type { Turn } from "../../../core/turn.ts";
 import type { Caller } from "../../../wire/agent/headers.ts";
@@ -36,6 +37,8 @@ export interface CursorRunParts {
   readonly retries: RetryBudget;
   /** Shared by all runs of the driver. */
   readonly endingStreams: EndingStreams;
+  /** Called if the backend reports an error after the client has its whole answer. */
+  readonly onLateError: (requestId: string, error: ExcursorError) => void;
   /** Counts messages that the schema does not know. */
   readonly unknown: UnknownTally;
 }

@@ -71,7 +71,9 @@ describe("what a message of the backend means", () => {
 
   it("a checkpoint is kept, a blob stored and found, and what is unknown reported", () => {
     const { reader, blobs, step } = aReader();
-    expect(step({ case: "conversationCheckpointUpdate", value: {} })).toEqual([{ type: "checkpoint" }]);
+    expect(step({ case: "conversationCheckpointUpdate", value: {} })).toEqual([
+      { type: "checkpoint", isSettled: true },
+    ]);
     expect(reader.checkpoint).toBeDefined();
     const blobId = new Uint8Array(32);
     const stored = { case: "setBlobArgs" as const, value: { blobId, blobData: Uint8Array.of(1) } };

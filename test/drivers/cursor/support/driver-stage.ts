@@ -19,6 +19,8 @@ export interface DriverStage {
   readonly checkpoints: Map<string, Checkpoint>;
   readonly unknown: string[];
   readonly remembered: string[];
+  /** The errors that came after an answer, with their requests. */
+  readonly late: string[];
 }
 
 /** The driver in front of a simulated backend, with checkpoints that a test can look at. */
@@ -40,9 +42,11 @@ export async function setUpDriver(
   const checkpoints: CheckpointStore = {
     find: (principal, key) => stored.get(`${principal} ${key}`),
     put: (principal, key, checkpoint) => stored.set(`${principal} ${key}`, checkpoint),
+    forget: (principal, key) => stored.delete(`${principal} ${key}`),
   };
   const unknown: string[] = [];
   const remembered: string[] = [];
+  const late: string[] = [];
   const driver = createCursorDriver({
     origin: backend.url,
     transports,
@@ -52,10 +56,11 @@ export async function setUpDriver(
     access: createFixedAccess(new Secret("tester")),
     context: "refuse",
     onUnknown: (what) => unknown.push(what),
+    onLateError: (requestId, { code }) => late.push(`${requestId} ${code}`),
     onToolLeftOut: () => {},
     ...options,
   });
-  return { driver, sim: backend, trace, checkpoints: stored, unknown, remembered };
+  return { driver, sim: backend, trace, checkpoints: stored, unknown, remembered, late };
 }
 
 function oneModel(model: Partial<ResolvedModel>, remembered: string[]): CursorModels {

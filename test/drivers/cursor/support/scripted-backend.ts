@@ -103,7 +103,7 @@ export class ScriptedBackend {
       const { requestId } = fromBinary(BidiRequestIdSchema, body.subarray(5));
       response.writeHead(200, { "content-type": this.contentType });
       response.on("error", () => {});
-      const run = this.#begin(response, () => response.socket?.destroy());
+      const run = this.#begin(response, () => response.socket?.destroySoon());
       this.#byId.set(requestId, run);
       return;
     }
