@@ -59,7 +59,7 @@ type Response = Pick<ServerResponse, "write" | "end">;
  * A backend for runs that sends exactly what a test tells it, over either transport. The n-th run is played by the n-th
  * play, and later ones by the last.
  */
-export class ScriptedBackend {
+class ScriptedBackend {
   readonly runs: ScriptedRun[] = [];
   /** The content type of what it sends. */
   contentType = "application/connect+proto";
