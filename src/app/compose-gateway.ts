@@ -245,6 +245,7 @@ async function compose(
       usage.onHubCall(entry);
     },
     hubAnswers: toolAnswers,
+    sentCalls: stores.sentCalls,
     maxHubSteps: config.limits.hubSteps,
     schemas,
   });

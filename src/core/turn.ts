@@ -99,6 +99,8 @@ export interface ToolCallPart {
   readonly args: JsonObject;
   /** A call of a hub tool. The client does not see it. */
   readonly isHubs?: true;
+  /** The key of the arguments as the client got them. Set by the engine if the client has added members to them. */
+  readonly argsKey?: string;
   /** A request of the upstream's own that a tool of the client serves. Unset in what clients send back. */
   readonly isNative?: true;
 }

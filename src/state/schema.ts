@@ -135,6 +135,21 @@ const SQL = `
   CREATE INDEX thought_by_holder ON thought (principal, put_at, id);
   ${counted("thought")}
 
+  -- Tool calls as clients got them. All but id are keys of arguments. returned: as the client sends the call back.
+  CREATE TABLE sent_call (
+    principal BLOB NOT NULL,
+    id TEXT NOT NULL,
+    sent TEXT NOT NULL,
+    reduced TEXT NOT NULL,
+    returned TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    put_at INTEGER NOT NULL,
+    PRIMARY KEY (principal, id)
+  ) WITHOUT ROWID;
+  CREATE INDEX sent_call_by_age ON sent_call (put_at, bytes);
+  CREATE INDEX sent_call_by_holder ON sent_call (principal, put_at, id);
+  ${counted("sent_call")}
+
   -- Conversations of editors. messages: as their face writes them.
   CREATE TABLE editor_session (
     principal BLOB NOT NULL,
@@ -186,4 +201,4 @@ const SQL = `
 `;
 
 /** Raise the version with every change: a file of another version is put aside. */
-export const STATE_SCHEMA: VersionedSchema = { version: 8, sql: SQL };
+export const STATE_SCHEMA: VersionedSchema = { version: 9, sql: SQL };

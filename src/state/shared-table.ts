@@ -20,7 +20,7 @@ type StoreLimits = Readonly<Record<"maxBytes" | "maxItems" | "maxPrincipals", nu
 
 interface TableShape {
   /** The table's name, under which `holding` counts its rows. */
-  readonly name: "checkpoint" | "response" | "thought" | "editor_session" | "hub_answer";
+  readonly name: "checkpoint" | "response" | "thought" | "sent_call" | "editor_session" | "hub_answer";
   /** The column that orders rows put at the same time, the older one first. */
   readonly order: "id" | "key";
   readonly defaults: Readonly<Required<Pick<StoreOptions, "maxBytes" | "maxItems" | "ttlMs">>>;
@@ -178,6 +178,7 @@ const EXPECTED = `
   ) GROUP BY principal
   UNION ALL SELECT 'response', principal, count(*), sum(bytes) FROM response GROUP BY principal
   UNION ALL SELECT 'thought', principal, count(*), sum(bytes) FROM thought GROUP BY principal
+  UNION ALL SELECT 'sent_call', principal, count(*), sum(bytes) FROM sent_call GROUP BY principal
   UNION ALL SELECT 'editor_session', principal, count(*), sum(bytes) FROM editor_session GROUP BY principal
   UNION ALL SELECT 'hub_answer', principal, count(*), sum(bytes) FROM hub_answer GROUP BY principal`;
 

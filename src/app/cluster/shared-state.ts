@@ -11,12 +11,14 @@ import type { StoreParts } from "../../cluster/redis/stores/value-room.ts";
 import { UsageStream } from "../../cluster/redis/usage/usage-stream.ts";
 import { WriteBehind } from "../../cluster/redis/write-behind.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
+import type { SentCalls } from "../../core/history/sent-calls.ts";
 import type { ResponseStore } from "../../core/history/stored-responses.ts";
 import type { HubAnswers } from "../../core/hub/hub-answers.ts";
 import type { Thoughts } from "../../core/thinking/thoughts.ts";
 import { createCheckpointStore } from "../../state/checkpoint-store.ts";
 import { createHubAnswerStore } from "../../state/hub-answer-store.ts";
 import { createResponseStore } from "../../state/response-store.ts";
+import { createSentCallStore } from "../../state/sent-call-store.ts";
 import type { StateDatabase } from "../../state/state-database.ts";
 import { createThoughtStore } from "../../state/thought-store.ts";
 import type { UsageStore } from "../../usage/store/usage-store.ts";
@@ -27,6 +29,8 @@ export interface ConversationStores {
   readonly responses: ResponseStore;
   readonly thoughts: Thoughts;
   readonly hubAnswers: HubAnswers;
+  /** Each gateway knows the calls that it gave to clients. */
+  readonly sentCalls: SentCalls;
 }
 
 /** What the gateways of a cluster have together. */
@@ -46,6 +50,7 @@ export const openOwnState = (state: StateDatabase): ConversationStores => ({
   responses: createResponseStore(state),
   thoughts: createThoughtStore(state),
   hubAnswers: createHubAnswerStore(state),
+  sentCalls: createSentCallStore(state),
 });
 
 interface SharedStateOptions {
@@ -70,6 +75,7 @@ export function openSharedState(
     responses: createSharedResponses(parts, createResponseStore(state)),
     thoughts: createSharedThoughts(parts, createThoughtStore(state)),
     hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
+    sentCalls: createSentCallStore(state),
     messages: new KnownMessages(link),
     requests: new RedisRequestCounter(link),
     counts,

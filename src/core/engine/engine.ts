@@ -2,6 +2,7 @@ import type { Awaitable } from "../awaitable.ts";
 import type { Driver, ModelInfo, RequestContext, SlashCommand } from "../driver.ts";
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent } from "../events.ts";
+import { asSent, createSentCalls, type SentCalls } from "../history/sent-calls.ts";
 import type { HubAnswers } from "../hub/hub-answers.ts";
 import { HubMemory } from "../hub/hub-memory.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
@@ -70,6 +71,8 @@ export interface EngineOptions {
   readonly hub?: ToolHub | undefined;
   /** Stores hub calls and their results. Absent: they are known only while the run lives. */
   readonly hubAnswers?: HubAnswers;
+  /** Stores what is known of the calls that clients got. Absent: it is known as long as the process runs. */
+  readonly sentCalls?: SentCalls;
   /** How many rounds of hub tools one answer may have. */
   readonly maxHubSteps?: number;
   /** Checks answers against the client's JSON schemas. Absent: turns with a schema are refused. */
@@ -82,7 +85,8 @@ export function createEngine(options: EngineOptions): Engine {
   const { callLog, schemas } = options;
   const models = new ModelDirectory(options.drivers, options.route);
   const parking = new Parking(options.parking, callLog);
-  const parts: EngineParts = { models, parking, hub: hubParts(options) };
+  const { sentCalls = createSentCalls() } = options;
+  const parts: EngineParts = { models, parking, sentCalls, hub: hubParts(options) };
 
   /** `asked` is the client's turn, perhaps with instructions that a rule has added. */
   const answer = (turn: Turn, asked: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]> => {
@@ -112,7 +116,8 @@ export function createEngine(options: EngineOptions): Engine {
     });
 
   return {
-    run(turn, context) {
+    run(given, context) {
+      const turn = asSent(given, sentCalls);
       const ask = (asked: Turn) => answer(turn, asked, context);
       const { signal, requestId } = context;
       if (mustCall(turn)) {

@@ -1,4 +1,5 @@
 import type { RequestContext } from "../driver.ts";
+import { keepCalls, type SentCalls } from "../history/sent-calls.ts";
 import type { RunPhase } from "../run-observer.ts";
 import type { AssistantMessage, Turn } from "../turn.ts";
 import type { LossReason } from "./call-log.ts";
@@ -12,6 +13,7 @@ export interface EngineParts {
   readonly models: ModelDirectory;
   readonly parking: Parking;
   readonly hub: HubParts | undefined;
+  readonly sentCalls: SentCalls;
 }
 
 /** The runs of one request: it resumes a parked run or starts a new one, and parks it when it waits for tool results. */
@@ -60,6 +62,7 @@ export class RequestRuns {
 
   /** Keeps a run that waits for tool results, with what it has said. */
   park(live: LiveRun, said: AssistantMessage): void {
+    keepCalls(this.#parts.sentCalls, this.#turn, said);
     this.#parts.parking.park(live, this.#turn, said, this.#context);
     this.#observe("parked");
   }

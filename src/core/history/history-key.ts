@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { roundBreak } from "../hub/round-break.ts";
-import { type AssistantMessage, type JsonValue, type Message, textOf } from "../turn.ts";
+import { type AssistantMessage, type JsonObject, type JsonValue, type Message, textOf } from "../turn.ts";
 
 /**
  * Returns a key for every prefix of a conversation: `keys[n]` is that of the first n messages. The keys are a hash chain, so
@@ -29,6 +29,9 @@ export function historyKeys(messages: readonly Message[]): readonly string[] {
   return keys;
 }
 
+/** Returns a key of the arguments of a call, whatever the order of their members. */
+export const argsKey = (args: JsonObject): string => hash("sha256", JSON.stringify(sortKeys(args)), "base64url");
+
 /** True if all its calls are hub calls: for the client the answer continues in the next message. */
 const continues = ({ content }: AssistantMessage): boolean =>
   content.some((part) => part.type === "tool-call") &&
@@ -46,7 +49,9 @@ function canonical(message: Message): JsonValue {
       return ["user", textOf(message.content), digests(message.content), files(message.content)];
     case "assistant": {
       const calls = message.content.flatMap((part) =>
-        part.type === "tool-call" && !part.isHubs ? [[part.id, part.name, sortKeys(part.args)] as const] : [],
+        part.type === "tool-call" && !part.isHubs
+          ? [[part.id, part.name, part.argsKey ?? argsKey(part.args)] as const]
+          : [],
       );
       // Clients that have thinking in the text lose line breaks around it.
       return ["assistant", textOf(message.content).trim(), calls];
