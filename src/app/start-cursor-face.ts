@@ -94,6 +94,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
       const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", digestOf(token).toString("latin1"));
       return refusal.kind === "rate-limited" ? refusal : invalidToken();
     },
+    onUnknownCall: (path) => log.info({ path }, "a call that Excursor does not know got an empty answer"),
     onBug: (error) => log.error({ cause: error instanceof Error ? error.stack : String(error) }, "cursor face"),
   });
 

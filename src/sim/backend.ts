@@ -1,4 +1,5 @@
 import type { Rendezvous } from "../wire/agent/rendezvous.ts";
+import type { UnknownCalls } from "../wire/agent/unknown-calls.ts";
 import type { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import type { Charges } from "./charges.ts";
 import type { SimOptions } from "./options.ts";
@@ -19,7 +20,9 @@ export interface Backend {
   /** The valid refresh token of each family, if refresh tokens rotate. */
   readonly families: Map<string, string>;
   readonly charges: Charges;
-  /** Calls that have no route. */
+  /** Answers calls that have no route. */
+  readonly unknown: UnknownCalls;
+  /** How many those were. */
   unknownCalls: number;
 }
 

@@ -27,6 +27,8 @@ export interface SimOptions {
   readonly cassette?: Cassette | undefined;
   /** Told when a client does something else than the recorded one. */
   readonly onLeave?: ((text: string) => void) | undefined;
+  /** Told once of each call that the simulator does not know. */
+  readonly onUnknownCall?: ((path: string) => void) | undefined;
   readonly trace?: ((entry: TraceEntry) => void) | undefined;
   readonly heartbeatMs: number;
   /** How long the client may take to answer kv, request context and queries. */

@@ -11,6 +11,7 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
+import type { Awaitable } from "../core/awaitable.ts";
 import { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import type { SimExchange } from "./sim-exchange.ts";
 
@@ -20,7 +21,7 @@ const MAX_BODY_BYTES = 64 << 20;
 export async function serveUnary<I extends DescMessage, O extends DescMessage>(
   exchange: SimExchange,
   method: DescMethodUnary<I, O>,
-  answer: (input: MessageShape<I>) => MessageInitShape<O> | Promise<MessageInitShape<O>>,
+  answer: (input: MessageShape<I>) => Awaitable<MessageInitShape<O>>,
 ): Promise<void> {
   const codec = unaryCodec(exchange.header("content-type"));
   if (!codec) {

@@ -1,6 +1,7 @@
 import { BoundedMap } from "../core/bounded-map.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Rendezvous } from "../wire/agent/rendezvous.ts";
+import { UnknownCalls } from "../wire/agent/unknown-calls.ts";
 import { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import type { Backend, Route, Routes } from "./backend.ts";
 import { CassettePlayer } from "./cassette/cassette-player.ts";
@@ -29,7 +30,7 @@ export interface Simulator {
 export interface SimStats extends ResetStats {
   /** Runs and chats that have not ended. */
   readonly openRuns: number;
-  /** Calls that were answered with `unimplemented`. */
+  /** Calls that no list names. */
   readonly unknownCalls: number;
 }
 
@@ -46,6 +47,7 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
     polls: new BoundedMap(1000),
     families: new BoundedMap(10_000),
     charges: new Charges(),
+    unknown: new UnknownCalls(settings.onUnknownCall ?? (() => {})),
     unknownCalls: 0,
   };
   const { cassette, onLeave = () => {} } = settings;
@@ -101,13 +103,20 @@ async function dispatch(exchange: SimExchange, backend: Backend, play: Route | u
     });
     checkVersion(exchange, backend.options);
     if (route) await route(exchange, backend);
-    else {
-      backend.unknownCalls++;
-      exchange.respondJson(404, { code: "unimplemented", message: `There is no ${exchange.path} here.` });
-    }
+    else await respondUnknown(exchange, backend);
   } catch (error) {
     respondFailure(exchange, failureFrom(error));
   }
+}
+
+/** Cursor's clients end at a 404, so a newer one gets an empty message. */
+async function respondUnknown(exchange: SimExchange, backend: Backend): Promise<void> {
+  const { path } = exchange;
+  backend.unknownCalls++;
+  const outcome = await backend.unknown.answer(exchange);
+  if (outcome === "would-change") throw new ConnectFailure("permission_denied", `${path} would change the account.`);
+  if (outcome === "not-unary")
+    exchange.respondJson(404, { code: "unimplemented", message: `There is no ${path} here.` });
 }
 
 /** The real backend gives no reason, either. */

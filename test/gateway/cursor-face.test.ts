@@ -59,7 +59,10 @@ describe("serve --cursor-face", () => {
     const status = async (token: string) =>
       (await fetch(`${cursorUrl}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).status;
     const statuses: number[] = [];
-    for (let guess = 0; guess < 12; guess++) statuses.push(await status(`${guess % 2 ? "exc_" : "exface_"}${guess}`));
+    for (let guess = 0; guess < 12; guess++)
+      statuses.push(
+        await status(`${guess % 2 ? "exc_" : "eyJhbGciOiJIUzI1NiIsImtpZCI6ImV4Y3Vyc29yIiwidHlwIjoiSldUIn0."}${guess}`),
+      );
     expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
     expect([await status(KEY), await status("tester")]).toEqual([200, 200]);
   });

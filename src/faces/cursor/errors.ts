@@ -1,6 +1,7 @@
 import { type ErrorKind, ExcursorError } from "../../core/errors.ts";
 import { ErrorDetails_Error } from "../../gen/aiserver/v1/error_pb.ts";
 import type { ConnectCode } from "../../wire/agent/cursor-errors.ts";
+import { isRpc } from "../../wire/agent/unknown-calls.ts";
 import { ConnectFailure, grpcStatus } from "../../wire/connect/connect-failure.ts";
 import { encodeFrame, FLAG_END } from "../../wire/connect/envelope.ts";
 import { FrameWriter } from "../../wire/connect/frame-writer.ts";
@@ -69,5 +70,3 @@ export function respondError(exchange: ServerExchange, thrown: unknown): void {
 /** Clients of the REST interface show one text. */
 const restMessage = ({ message, details }: ConnectFailure): string =>
   details?.detail ? `${message} ${details.detail}` : message;
-
-const isRpc = (path: string): boolean => /^\/[\w.]+\.\w+\/\w+$/.test(path);

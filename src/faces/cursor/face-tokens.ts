@@ -1,15 +1,17 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../../core/secret.ts";
 
-/** Tells our tokens from Cursor's, which are never to be confused. */
-const PREFIX = "exface_";
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Cursor's clients renew an opaque token after half an hour. */
-const LIFETIME_MS = 60 * 60_000;
+/** Tells our tokens from Cursor's, which are never to be confused: no issuer but us names this key. */
+const PREFIX = `${encode({ alg: "HS256", kid: "excursor", typ: "JWT" })}.`;
+
+/** As Cursor's own for an API key. */
+const LIFETIME_S = 60 * 60;
 
 /**
  * Short-lived tokens that the face gives out for a gateway key. They name a principal, are signed with a secret that is made
- * of the gateway's key, and are worth nothing anywhere else.
+ * of the gateway's key, and are worth nothing anywhere else. They are JWTs, because clients read from them when they expire.
  */
 export class FaceTokens {
   readonly #secret: Secret;
@@ -24,20 +26,32 @@ export class FaceTokens {
     return token.startsWith(PREFIX);
   }
 
+  /** Returns the first token of ours in a text. */
+  static findIn(text: string): string | undefined {
+    const start = text.indexOf(PREFIX);
+    return start === -1 ? undefined : /^[\w.-]*/.exec(text.slice(start))?.[0];
+  }
+
   issue(principalId: string): string {
-    const claims = JSON.stringify([principalId, this.#now() + LIFETIME_MS]);
-    const body = Buffer.from(claims).toString("base64url");
-    return `${PREFIX}${body}.${this.#sign(body).toString("base64url")}`;
+    const now = Math.floor(this.#now() / 1000);
+    const body = PREFIX + encode({ sub: principalId, iat: now, exp: now + LIFETIME_S });
+    return `${body}.${this.#sign(body).toString("base64url")}`;
   }
 
   /** Returns the id of the principal; undefined if the token is not ours or has expired. */
   read(token: string): string | undefined {
-    const [body = "", signature = ""] = token.slice(PREFIX.length).split(".");
-    const given = Buffer.from(signature, "base64url");
-    const right = this.#sign(body);
+    const end = token.lastIndexOf(".");
+    const given = Buffer.from(token.slice(end + 1), "base64url");
+    const right = this.#sign(token.slice(0, end));
     if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
-    const [principalId, expiresAt] = JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as [string, number];
-    return expiresAt > this.#now() ? principalId : undefined;
+    const claims = Buffer.from(token.slice(PREFIX.length, end), "base64url").toString("utf8");
+    const { sub, exp } = JSON.parse(claims) as { readonly sub: string; readonly exp: number };
+    return exp * 1000 > this.#now() ? sub : undefined;
+  }
+
+  /** Returns the key with which the clients of a principal encrypt the paths of a workspace. */
+  pathKeyOf(principalId: string): string {
+    return this.#sign(`paths of ${principalId}`).toString("base64url");
   }
 
   #sign(body: string): Buffer {

@@ -2,17 +2,20 @@ import type { ModelInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
+import { findStartCall } from "../../wire/agent/start-calls.ts";
+import { UnknownCalls } from "../../wire/agent/unknown-calls.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { bearerOf, Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
 import { ConversationNames, type KnownMessages } from "./conversation-names.ts";
 import { decideRun, needsAccount, type Verdict } from "./decide-run.ts";
 import { respondError } from "./errors.ts";
-import type { RunOpening } from "./find-model.ts";
+import { FaceTokens } from "./face-tokens.ts";
+import { OWN_PREFIX, type RunOpening } from "./find-model.ts";
 import { readHeld } from "./h1/h1-requests.ts";
 import { Http1Runs } from "./h1/h1-runs.ts";
 import { deliverMessages, holdRun, requestIdOf } from "./h2-run.ts";
 import { FACE_HEALTH_PATH } from "./health-path.ts";
-import { answerKeyHolder } from "./key-holder-responses.ts";
+import { answerKeyHolder, type KeyHolder, startCallerOf } from "./key-holder-responses.ts";
 import { isFramed, MODEL_LISTS, type ModelList, wantsJson } from "./models.ts";
 import { type Backend, type Held, type OnOwnCall, relay } from "./relay.ts";
 import type { ServeRun } from "./run-peer.ts";
@@ -44,6 +47,8 @@ export interface CursorFaceOptions {
   readonly isDraining?: (() => boolean) | undefined;
   /** The messages that opened runs of our own models. Absent: they are kept in memory. */
   readonly messages?: KnownMessages | undefined;
+  /** Told of each call of a key's holder that no list names, once. It gets an empty message. */
+  readonly onUnknownCall?: ((path: string) => void) | undefined;
   /** Told of errors that are bugs of ours. */
   readonly onBug: (error: unknown) => void;
 }
@@ -61,8 +66,7 @@ const RUN_SSE = "POST /agent.v1.AgentService/RunSSE";
 const RUN_POLL = "POST /agent.v1.AgentService/RunPoll";
 const APPEND = "POST /aiserver.v1.BidiService/BidiAppend";
 const EXCHANGE = "POST /auth/exchange_user_api_key";
-const NAME_AGENT = "POST /agent.v1.AgentService/NameAgent";
-const SERVER_CONFIG = "POST /aiserver.v1.ServerConfigService/GetServerConfig";
+const REFRESH = "POST /oauth/token";
 
 /** With the 250 ms in which a gateway learns of a revocation, a run ends within a second of it. */
 const REVOCATION_MS = 250;
@@ -72,6 +76,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   const callers = new Callers(options);
   const configs = new ServerConfigs(backend, options.trustedOrigin);
   const live = new Map<StreamPeer, ServerExchange>();
+  const unknownCalls = new UnknownCalls(options.onUnknownCall ?? (() => {}));
   const tellOwn = (exchange: ServerExchange, held: Held = UNREAD) =>
     options.onOwnCall?.(exchange, held, requestIdOf(exchange));
 
@@ -133,12 +138,12 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     else relay(exchange, await configs.backendFor(exchange), held);
   };
 
+  const modelsOf = async (principal: Principal | undefined): Promise<readonly ModelInfo[]> =>
+    principal ? options.listModels(principal, AbortSignal.timeout(LIST_TIMEOUT_MS)) : [];
+
   const answerList = async (exchange: ServerExchange, list: ModelList): Promise<void> => {
     const isJson = wantsJson(exchange);
-    const ownModels = async (): Promise<readonly ModelInfo[]> => {
-      const principal = await callers.principalOf(exchange);
-      return principal ? options.listModels(principal, AbortSignal.timeout(LIST_TIMEOUT_MS)) : [];
-    };
+    const ownModels = async () => modelsOf(await callers.principalOf(exchange));
     if (callers.identify(exchange).type === "key") {
       await exchange.readBody(MAX_SMALL_REQUEST_BYTES);
       const type = isJson ? "application/json" : "application/proto";
@@ -148,6 +153,28 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     // The backend's list is worth more than ours: without ours it is passed on as it is.
     const [answer, models] = await Promise.all([callWhole(exchange, backend), ownModels().catch(() => [])]);
     answer.respond(answer.status === 200 && models.length > 0 ? list.add(answer.body, models, isJson) : undefined);
+  };
+
+  const answerKey = async (exchange: ServerExchange, principal: Principal, isExchange: boolean): Promise<void> => {
+    const { tokens } = callers;
+    const defaultModel = async () => OWN_PREFIX + ((await modelsOf(principal))[0]?.id ?? "");
+    const holder: KeyHolder = { principal, tokens, defaultModel };
+    if (!isExchange) return answerKeyHolder(exchange, holder, unknownCalls);
+    const token = tokens.issue(principal.id);
+    exchange.respondJson(200, { accessToken: token, refreshToken: token, authId: startCallerOf(holder).authId });
+  };
+
+  /** A refresh token comes in the body. One of ours must not reach the backend. */
+  const answerRefresh = async (exchange: ServerExchange): Promise<void> => {
+    const held = await readHeld(exchange, MAX_SMALL_REQUEST_BYTES);
+    if (!held) return;
+    const token = held.isWhole ? FaceTokens.findIn(Buffer.concat(held.chunks).toString("latin1")) : undefined;
+    if (token === undefined) return relay(exchange, backend, held);
+    tellOwn(exchange, held);
+    const id = callers.tokens.read(token);
+    const principal = id === undefined ? undefined : options.keys.holderWithId(id);
+    const fresh = principal ? callers.tokens.issue(principal.id) : "";
+    exchange.respondJson(200, { access_token: fresh, id_token: fresh, shouldLogout: !principal });
   };
 
   const route = async (exchange: ServerExchange): Promise<void> => {
@@ -166,13 +193,11 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     const list = isFramed(exchange) ? undefined : MODEL_LISTS.get(key);
     if (list || caller.type === "key") tellOwn(exchange);
     if (list) return answerList(exchange, list);
-    if (caller.type === "key") {
-      if (key !== EXCHANGE) return answerKeyHolder(exchange);
-      exchange.respondJson(200, { accessToken: callers.tokens.issue(caller.principal.id) });
-      return;
-    }
-    if (key === SERVER_CONFIG && !isFramed(exchange)) return configs.answer(exchange);
-    if (key === NAME_AGENT) return answerName(exchange);
+    if (caller.type === "key") return answerKey(exchange, caller.principal, key === EXCHANGE);
+    const treatment = findStartCall(exchange.method, exchange.path)?.forAccount;
+    if (treatment === "without-hosts" && !isFramed(exchange)) return configs.answer(exchange);
+    if (treatment === "named-here" && !isFramed(exchange)) return answerName(exchange);
+    if (key === REFRESH) return answerRefresh(exchange);
     relay(exchange, await configs.backendFor(exchange));
   };
 

@@ -1,59 +1,80 @@
-import { create, type DescMethodUnary, fromBinary, type MessageInitShape, toBinary, toJson } from "@bufbuild/protobuf";
-import { AgentService } from "../../gen/agent/v1/service_pb.ts";
-import { DashboardService, PrivacyMode } from "../../gen/aiserver/v1/dashboard_pb.ts";
-import { Http2Config, ServerConfigService } from "../../gen/aiserver/v1/server_config_pb.ts";
-import { emptyCallPaths } from "../../wire/agent/empty-calls.ts";
+import { hash } from "node:crypto";
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  fromJsonString,
+  type Message,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Principal } from "../../core/turn.ts";
+import { Http2Config } from "../../gen/aiserver/v1/server_config_pb.ts";
+import { findStartCall, type StartCall, type StartCaller } from "../../wire/agent/start-calls.ts";
+import type { UnknownCalls } from "../../wire/agent/unknown-calls.ts";
+import { respondEmpty } from "../../wire/connect/empty-response.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { nameOf } from "./conversation-names.ts";
 import { needsAccount } from "./decide-run.ts";
-import { wantsJson } from "./models.ts";
-
-type Response = (body: Buffer, isJson: boolean) => unknown;
+import type { FaceTokens } from "./face-tokens.ts";
+import { isFramed, wantsJson } from "./models.ts";
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
+export interface KeyHolder {
+  readonly principal: Principal;
+  readonly tokens: FaceTokens;
+  readonly defaultModel: () => Promise<string>;
+}
+
 /**
- * What holders of a gateway key get for the calls that Cursor's clients make before and around a run. They have no Cursor
- * account, so the answers are those of an account without a team, and nothing reaches Cursor.
+ * Answers a call of a holder of a gateway key, who has no Cursor account: nothing reaches Cursor. Throws if the call needs an
+ * account.
  */
-const RESPONSES: ReadonlyMap<string, Response> = new Map([
-  response(ServerConfigService.method.getServerConfig, () => ({ http2Config: Http2Config.FORCE_BIDI_ENABLED })),
-  response(DashboardService.method.getUserPrivacyMode, () => ({ privacyMode: PrivacyMode.NO_STORAGE })),
-  response(AgentService.method.nameAgent, (body, isJson) => ({ name: nameFor(body, isJson) })),
-]);
+export async function answerKeyHolder(
+  exchange: ServerExchange,
+  holder: KeyHolder,
+  unknownCalls: UnknownCalls,
+): Promise<void> {
+  const answer = findStartCall(exchange.method, exchange.path)?.answer;
+  if (answer?.type === "empty") return respondEmpty(exchange, answer.json);
+  if (answer && !isFramed(exchange)) return respondMessage(exchange, answer, holder);
+  if (answer || (await unknownCalls.answer(exchange)) !== "answered") throw needsAccount(`The call ${exchange.path}`);
+}
 
-const EMPTY: ReadonlySet<string> = new Set([
-  ...emptyCallPaths("DashboardService"),
-  ...emptyCallPaths("AnalyticsService"),
-]);
-
-/** Answers a call of a key holder. Throws if it needs an account. */
-export async function answerKeyHolder(exchange: ServerExchange): Promise<void> {
-  const known = RESPONSES.get(exchange.path);
-  if (!known && !EMPTY.has(exchange.path)) throw needsAccount(`The call ${exchange.path}`);
+async function respondMessage(
+  exchange: ServerExchange,
+  { method, make }: Extract<StartCall["answer"], { type: "message" }>,
+  holder: KeyHolder,
+): Promise<void> {
   const isJson = wantsJson(exchange);
   const body = await exchange.readBody(MAX_BODY_BYTES);
-  const message = known?.(body, isJson);
-  if (isJson) exchange.respondJson(200, message ?? (exchange.path.endsWith("/BootstrapStatsig") ? { config: "" } : {}));
-  else exchange.respond(200, (message ?? "") as Uint8Array | string, { "content-type": "application/proto" });
+  const input = decode(method.input, body, isJson) as never;
+  const message = create(method.output, await make(startCallerOf(holder), input));
+  if (isJson) exchange.respondJson(200, toJson(method.output, message));
+  else exchange.respond(200, toBinary(method.output, message), { "content-type": "application/proto" });
 }
 
-function response<M extends DescMethodUnary>(
-  method: M,
-  init: (body: Buffer, isJson: boolean) => MessageInitShape<M["output"]>,
-): [string, Response] {
-  return [
-    `/${method.parent.typeName}/${method.name}`,
-    (body, isJson) => {
-      const message = create(method.output, init(body, isJson));
-      return isJson ? toJson(method.output, message) : toBinary(method.output, message);
-    },
-  ];
+function decode(schema: DescMessage, body: Buffer, isJson: boolean): Message {
+  try {
+    if (!isJson) return fromBinary(schema, body);
+    return fromJsonString(schema, body.toString("utf8") || "{}", { ignoreUnknownFields: true });
+  } catch (cause) {
+    throw new ExcursorError("invalid-request", `The body is no ${schema.typeName}.`, { cause });
+  }
 }
 
-/** The first words of the message, as a name for its conversation. */
-function nameFor(body: Buffer, isJson: boolean): string {
-  const { input } = AgentService.method.nameAgent;
-  const message = isJson ? (JSON.parse(body.toString("utf8")) as { userMessage?: string }) : fromBinary(input, body);
-  return nameOf(message.userMessage ?? "");
+/** Returns an account that exists nowhere but here, always the same for one principal. */
+export function startCallerOf({ principal, tokens, defaultModel }: KeyHolder): StartCaller {
+  const digest = hash("sha256", principal.id, "hex").slice(0, 12);
+  return {
+    authId: `excursor|${digest}`,
+    userId: Number.parseInt(digest.slice(0, 7), 16) + 1,
+    email: `key-${digest}@excursor.invalid`,
+    pathKey: tokens.pathKeyOf(principal.id),
+    http2Config: Http2Config.FORCE_BIDI_ENABLED,
+    defaultModel,
+    nameFor: nameOf,
+  };
 }

@@ -21,8 +21,10 @@ export interface Backend {
   readonly transports: Readonly<Record<HttpVersion, HttpTransport>>;
 }
 
-/** True for calls of the REST interface, which takes API keys instead of access tokens. */
-export const isRest = (path: string): boolean => path.startsWith("/v1/");
+/** True for calls of the REST interface, which takes API keys instead of access tokens. Telemetry (OTLP) is none of them. */
+export const isRest = (path: string): boolean => path.startsWith("/v1/") && !OTLP.has(path);
+
+const OTLP: ReadonlySet<string> = new Set(["/v1/traces", "/v1/metrics", "/v1/logs"]);
 
 /** Returns the origin that answers calls to this path. */
 export const originFor = (path: string, { origin, restOrigin = origin }: Backend): string =>

@@ -1,4 +1,5 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { Awaitable } from "../../core/awaitable.ts";
 import { type Account, authenticate } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
 import { serveUnary } from "../rpc.ts";
@@ -11,7 +12,7 @@ export interface Caller {
 /** Returns the route of a unary method that requires a valid token. */
 export function unaryRoute<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  answer: (input: MessageShape<I>, caller: Caller) => MessageInitShape<O>,
+  answer: (input: MessageShape<I>, caller: Caller) => Awaitable<MessageInitShape<O>>,
 ): Routes {
   return {
     [unaryPath(method)]: (exchange, backend) => {

@@ -114,12 +114,26 @@ export class ServerExchange {
     }
     const chunks: Buffer[] = [];
     let length = 0;
-    for await (const chunk of this.request as AsyncIterable<Buffer>) {
+    for await (const chunk of this.#body()) {
       length += chunk.length;
       if (length > maxBytes) throw new ExcursorError("too-large", `The body exceeds ${maxBytes} bytes.`);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);
+  }
+
+  /** Reads the body to its end and keeps nothing of it. */
+  async discardBody(): Promise<void> {
+    if (this.isBodyless) this.request.resume();
+    else for await (const chunk of this.#body()) void chunk;
+  }
+
+  async *#body(): AsyncGenerator<Buffer> {
+    try {
+      yield* this.request as AsyncIterable<Buffer>;
+    } catch (cause) {
+      throw new ExcursorError("canceled", "The client left before the end of its request.", { cause });
+    }
   }
 
   /** Sends the headers of an answer whose body follows. */

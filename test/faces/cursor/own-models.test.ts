@@ -26,6 +26,9 @@ async function post(url: string, path: string, token: string, type = "applicatio
 const getModels = async (url: string, token: string): Promise<string> =>
   (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).text();
 
+/** {"alg":"HS256","kid":"excursor","typ":"JWT"} */
+const TOKEN_PREFIX = "eyJhbGciOiJIUzI1NiIsImtpZCI6ImV4Y3Vyc29yIiwidHlwIjoiSldUIn0.";
+
 const USABLE = "/agent.v1.AgentService/GetUsableModels";
 const AVAILABLE = "/aiserver.v1.AiService/AvailableModels";
 
@@ -106,7 +109,7 @@ describe("a key of the gateway", () => {
   it("is exchanged for a token of this face, which needs no backend", async () => {
     const { url } = await setUpFace("http://127.0.0.1:9", { serveRun: NOTHING });
     const { accessToken = "" } = await exchange(url, KEY);
-    expect(accessToken).toMatch(/^exface_/);
+    expect(accessToken).toMatch(new RegExp(`^${TOKEN_PREFIX}[\\w-]+[.][\\w-]+$`));
     const list = JSON.parse(await getModels(url, KEY)) as { items: { id: string }[] };
     expect(list.items.map(({ id }) => id)).toEqual(["excursor/local", "excursor/acp:agent"]);
     const usable = fromBinary(GetUsableModelsResponseSchema, await post(url, USABLE, accessToken));
@@ -116,7 +119,7 @@ describe("a key of the gateway", () => {
   it("never reaches the backend, nor does a token of the face, valid or not", async () => {
     const { url, trace } = await setUpSim({ serveRun: NOTHING });
     const { accessToken = "" } = await exchange(url, KEY);
-    for (const token of [KEY, accessToken, `${accessToken}x`, "exface_e30.x", "exc_unknown"]) {
+    for (const token of [KEY, accessToken, `${accessToken}x`, `${TOKEN_PREFIX}e30.x`, "exc_unknown"]) {
       await post(url, "/aiserver.v1.DashboardService/GetMe", token);
       await getModels(url, token);
     }
@@ -162,7 +165,9 @@ describe("a key of the gateway", () => {
 
   it("gets clear errors for what needs an account, and answers for what clients ask at their start", async () => {
     const { url } = await setUpFace("http://127.0.0.1:9", { serveRun: NOTHING });
-    const refused = JSON.parse((await post(url, "/aiserver.v1.DashboardService/GetMe", KEY)).toString()) as object;
+    const refused = JSON.parse(
+      (await post(url, "/aiserver.v1.DashboardService/CreateUserApiKey", KEY)).toString(),
+    ) as object;
     expect(refused).toMatchObject({
       code: "permission_denied",
       message: expect.stringContaining("needs a Cursor account"),

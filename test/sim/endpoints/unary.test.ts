@@ -1,16 +1,20 @@
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { AgentService } from "../../../src/gen/agent/v1/service_pb.ts";
 import { AiService } from "../../../src/gen/aiserver/v1/ai_pb.ts";
 import { ServerConfigService } from "../../../src/gen/aiserver/v1/server_config_pb.ts";
 import { endpointRoutes } from "../../../src/sim/endpoints/index.ts";
-import { titleFor } from "../../../src/sim/endpoints/name-agent.ts";
-import { emptyCallPaths } from "../../../src/wire/agent/empty-calls.ts";
+import { titleFor } from "../../../src/sim/endpoints/title.ts";
 import { bearer, call, callJson, jwt, post, postJson, requestH2, secondsFromNow, startEndpoints } from "./support.ts";
 
 const CONFIG = "/aiserver.v1.ServerConfigService/GetServerConfig";
 const PROTO = { "content-type": "application/proto" };
 
 const hex = (bytes: Uint8Array | ArrayBuffer) => Buffer.from(bytes as ArrayBuffer).toString("hex");
+
+/** The key that paths are encrypted with, and the bytes of `indexing_config` with it. */
+const pathKeyOf = (user: string) => createHash("sha256").update(`auth0|user_${user}`).digest("base64url");
+const indexing = (user: string) => `1a2d4a2b${hex(Buffer.from(pathKeyOf(user)))}`;
 
 describe("GetServerConfig", () => {
   test.each([
@@ -20,15 +24,18 @@ describe("GetServerConfig", () => {
     await using sim = await startEndpoints({ hostConfig });
     const response = await post(sim.url + CONFIG, null, { ...PROTO, ...bearer("tester") });
     expect(response.headers.get("content-type")).toBe("application/proto");
-    expect(hex(await response.arrayBuffer())).toBe(bytes);
+    expect(hex(await response.arrayBuffer())).toBe(indexing("tester") + bytes);
     const json = await callJson(sim, ServerConfigService.method.getServerConfig, { telem_enabled: false });
-    expect(json).toEqual({ http2Config: name });
+    expect(json).toEqual({
+      indexingConfig: { defaultUserPathEncryptionKey: pathKeyOf("tester") },
+      http2Config: name,
+    });
   });
 
   test("is the same over HTTP/2", async () => {
     await using sim = await startEndpoints();
     const { status, body } = await requestH2(sim.url, CONFIG, { ...PROTO, ...bearer("t") }, new Uint8Array());
-    expect([status, hex(body)]).toEqual([200, "3804"]);
+    expect([status, hex(body)]).toEqual([200, `${indexing("t")}3804`]);
   });
 });
 
@@ -62,7 +69,7 @@ describe("NameAgent", () => {
 
 const OPEN = new Set([
   "POST /aiserver.v1.AiService/HealthCheck",
-  ...emptyCallPaths("AnalyticsService").map((path) => `POST ${path}`),
+  "POST /v1/traces",
   "GET /loginDeepControl",
   "POST /api/auth/loginDeepCallbackControl",
   "GET /auth/poll",
@@ -71,10 +78,12 @@ const OPEN = new Set([
   "POST /oauth/token",
 ]);
 
+const needsLogin = (route: string) => !OPEN.has(route) && !route.includes("AnalyticsService");
+
 describe("a bad token", () => {
   const expired = jwt({ sub: "auth0|user_late", exp: secondsFromNow(-1) });
 
-  test.each(Object.keys(endpointRoutes).filter((route) => !OPEN.has(route)))("SEC-03: 401 from %s", async (route) => {
+  test.each(Object.keys(endpointRoutes).filter(needsLogin))("SEC-03: 401 from %s", async (route) => {
     await using sim = await startEndpoints();
     const [method = "", path = ""] = route.split(" ");
     const url = sim.url + path.replace("*", "a1/usage");

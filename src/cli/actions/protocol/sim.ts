@@ -48,6 +48,8 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
     script: flags.script === undefined ? undefined : readScript(flags.script),
     cassette,
     onLeave: (text) => process.stderr.write(`${printable(text)}\n`),
+    onUnknownCall: (path) =>
+      process.stderr.write(`${printable(path)} is not known here: the answer is an empty message\n`),
     trace: trace && ((entry: TraceEntry) => trace.write(`${JSON.stringify(entry)}\n`)),
   } satisfies Partial<SimOptions>);
 

@@ -8,17 +8,21 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { GetDefaultModelForCliRequestSchema, GetDefaultModelForCliResponseSchema, GetUsableModelsRequestSchema, GetUsableModelsResponseSchema } from "../../agent/v1/model_pb.ts";
 import { file_agent_v1_model } from "../../agent/v1/model_pb.ts";
+import type { NameAgentRequestSchema, NameAgentResponseSchema } from "../../agent/v1/service_pb.ts";
+import { file_agent_v1_service } from "../../agent/v1/service_pb.ts";
 import type { GetChatRequestSchema, StreamChatResponseSchema } from "./chat_pb.ts";
 import { file_aiserver_v1_chat } from "./chat_pb.ts";
 import type { AvailableModelsRequestSchema, AvailableModelsResponseSchema } from "./models_pb.ts";
 import { file_aiserver_v1_models } from "./models_pb.ts";
+import type { GetServerConfigRequestSchema, GetServerConfigResponseSchema } from "./server_config_pb.ts";
+import { file_aiserver_v1_server_config } from "./server_config_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file aiserver/v1/ai.proto.
  */
 export const file_aiserver_v1_ai: GenFile = /*@__PURE__*/
-  fileDesc("ChRhaXNlcnZlci92MS9haS5wcm90bxILYWlzZXJ2ZXIudjEiFAoSSGVhbHRoQ2hlY2tSZXF1ZXN0IiUKE0hlYWx0aENoZWNrUmVzcG9uc2USDgoGc3RhdHVzGAEgASgFMqMGCglBaVNlcnZpY2USUAoLSGVhbHRoQ2hlY2sSHy5haXNlcnZlci52MS5IZWFsdGhDaGVja1JlcXVlc3QaIC5haXNlcnZlci52MS5IZWFsdGhDaGVja1Jlc3BvbnNlElwKD0F2YWlsYWJsZU1vZGVscxIjLmFpc2VydmVyLnYxLkF2YWlsYWJsZU1vZGVsc1JlcXVlc3QaJC5haXNlcnZlci52MS5BdmFpbGFibGVNb2RlbHNSZXNwb25zZRJWCg9HZXRVc2FibGVNb2RlbHMSIC5hZ2VudC52MS5HZXRVc2FibGVNb2RlbHNSZXF1ZXN0GiEuYWdlbnQudjEuR2V0VXNhYmxlTW9kZWxzUmVzcG9uc2USaAoVR2V0RGVmYXVsdE1vZGVsRm9yQ2xpEiYuYWdlbnQudjEuR2V0RGVmYXVsdE1vZGVsRm9yQ2xpUmVxdWVzdBonLmFnZW50LnYxLkdldERlZmF1bHRNb2RlbEZvckNsaVJlc3BvbnNlEkwKClN0cmVhbUNoYXQSGy5haXNlcnZlci52MS5HZXRDaGF0UmVxdWVzdBofLmFpc2VydmVyLnYxLlN0cmVhbUNoYXRSZXNwb25zZTABEk8KDVN0cmVhbUNoYXRXZWISGy5haXNlcnZlci52MS5HZXRDaGF0UmVxdWVzdBofLmFpc2VydmVyLnYxLlN0cmVhbUNoYXRSZXNwb25zZTABElMKEVN0cmVhbUNoYXRDb250ZXh0EhsuYWlzZXJ2ZXIudjEuR2V0Q2hhdFJlcXVlc3QaHy5haXNlcnZlci52MS5TdHJlYW1DaGF0UmVzcG9uc2UwARJXChVTdHJlYW1DaGF0RGVlcENvbnRleHQSGy5haXNlcnZlci52MS5HZXRDaGF0UmVxdWVzdBofLmFpc2VydmVyLnYxLlN0cmVhbUNoYXRSZXNwb25zZTABElcKFVRhc2tTdHJlYW1DaGF0Q29udGV4dBIbLmFpc2VydmVyLnYxLkdldENoYXRSZXF1ZXN0Gh8uYWlzZXJ2ZXIudjEuU3RyZWFtQ2hhdFJlc3BvbnNlMAFiBnByb3RvMw", [file_agent_v1_model, file_aiserver_v1_chat, file_aiserver_v1_models]);
+  fileDesc("ChRhaXNlcnZlci92MS9haS5wcm90bxILYWlzZXJ2ZXIudjEiFAoSSGVhbHRoQ2hlY2tSZXF1ZXN0IiUKE0hlYWx0aENoZWNrUmVzcG9uc2USDgoGc3RhdHVzGAEgASgFIhMKEVNlcnZlclRpbWVSZXF1ZXN0IksKElNlcnZlclRpbWVSZXNwb25zZRIZChFyZWNlaXZlX3RpbWVzdGFtcBgBIAEoARIaChJ0cmFuc21pdF90aW1lc3RhbXAYAiABKAEiGAoWR2V0RGVmYXVsdE1vZGVsUmVxdWVzdCJxChdHZXREZWZhdWx0TW9kZWxSZXNwb25zZRINCgVtb2RlbBgBIAEoCRIWCg50aGlua2luZ19tb2RlbBgCIAEoCRIQCghtYXhfbW9kZRgDIAEoCBIdChVuZXh0X2RlZmF1bHRfc2V0X2RhdGUYBCABKAky9AgKCUFpU2VydmljZRJQCgtIZWFsdGhDaGVjaxIfLmFpc2VydmVyLnYxLkhlYWx0aENoZWNrUmVxdWVzdBogLmFpc2VydmVyLnYxLkhlYWx0aENoZWNrUmVzcG9uc2USXAoPQXZhaWxhYmxlTW9kZWxzEiMuYWlzZXJ2ZXIudjEuQXZhaWxhYmxlTW9kZWxzUmVxdWVzdBokLmFpc2VydmVyLnYxLkF2YWlsYWJsZU1vZGVsc1Jlc3BvbnNlElYKD0dldFVzYWJsZU1vZGVscxIgLmFnZW50LnYxLkdldFVzYWJsZU1vZGVsc1JlcXVlc3QaIS5hZ2VudC52MS5HZXRVc2FibGVNb2RlbHNSZXNwb25zZRJoChVHZXREZWZhdWx0TW9kZWxGb3JDbGkSJi5hZ2VudC52MS5HZXREZWZhdWx0TW9kZWxGb3JDbGlSZXF1ZXN0GicuYWdlbnQudjEuR2V0RGVmYXVsdE1vZGVsRm9yQ2xpUmVzcG9uc2USRAoJTmFtZUFnZW50EhouYWdlbnQudjEuTmFtZUFnZW50UmVxdWVzdBobLmFnZW50LnYxLk5hbWVBZ2VudFJlc3BvbnNlElwKD0dldFNlcnZlckNvbmZpZxIjLmFpc2VydmVyLnYxLkdldFNlcnZlckNvbmZpZ1JlcXVlc3QaJC5haXNlcnZlci52MS5HZXRTZXJ2ZXJDb25maWdSZXNwb25zZRJNCgpTZXJ2ZXJUaW1lEh4uYWlzZXJ2ZXIudjEuU2VydmVyVGltZVJlcXVlc3QaHy5haXNlcnZlci52MS5TZXJ2ZXJUaW1lUmVzcG9uc2USXAoPR2V0RGVmYXVsdE1vZGVsEiMuYWlzZXJ2ZXIudjEuR2V0RGVmYXVsdE1vZGVsUmVxdWVzdBokLmFpc2VydmVyLnYxLkdldERlZmF1bHRNb2RlbFJlc3BvbnNlEkwKClN0cmVhbUNoYXQSGy5haXNlcnZlci52MS5HZXRDaGF0UmVxdWVzdBofLmFpc2VydmVyLnYxLlN0cmVhbUNoYXRSZXNwb25zZTABEk8KDVN0cmVhbUNoYXRXZWISGy5haXNlcnZlci52MS5HZXRDaGF0UmVxdWVzdBofLmFpc2VydmVyLnYxLlN0cmVhbUNoYXRSZXNwb25zZTABElMKEVN0cmVhbUNoYXRDb250ZXh0EhsuYWlzZXJ2ZXIudjEuR2V0Q2hhdFJlcXVlc3QaHy5haXNlcnZlci52MS5TdHJlYW1DaGF0UmVzcG9uc2UwARJXChVTdHJlYW1DaGF0RGVlcENvbnRleHQSGy5haXNlcnZlci52MS5HZXRDaGF0UmVxdWVzdBofLmFpc2VydmVyLnYxLlN0cmVhbUNoYXRSZXNwb25zZTABElcKFVRhc2tTdHJlYW1DaGF0Q29udGV4dBIbLmFpc2VydmVyLnYxLkdldENoYXRSZXF1ZXN0Gh8uYWlzZXJ2ZXIudjEuU3RyZWFtQ2hhdFJlc3BvbnNlMAFiBnByb3RvMw", [file_agent_v1_model, file_agent_v1_service, file_aiserver_v1_chat, file_aiserver_v1_models, file_aiserver_v1_server_config]);
 
 /**
  * @generated from message aiserver.v1.HealthCheckRequest
@@ -51,6 +55,88 @@ export type HealthCheckResponse = Message<"aiserver.v1.HealthCheckResponse"> & {
  */
 export const HealthCheckResponseSchema: GenMessage<HealthCheckResponse> = /*@__PURE__*/
   messageDesc(file_aiserver_v1_ai, 1);
+
+/**
+ * @generated from message aiserver.v1.ServerTimeRequest
+ */
+export type ServerTimeRequest = Message<"aiserver.v1.ServerTimeRequest"> & {
+};
+
+/**
+ * Describes the message aiserver.v1.ServerTimeRequest.
+ * Use `create(ServerTimeRequestSchema)` to create a new message.
+ */
+export const ServerTimeRequestSchema: GenMessage<ServerTimeRequest> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_ai, 2);
+
+/**
+ * In milliseconds since 1970.
+ *
+ * @generated from message aiserver.v1.ServerTimeResponse
+ */
+export type ServerTimeResponse = Message<"aiserver.v1.ServerTimeResponse"> & {
+  /**
+   * @generated from field: double receive_timestamp = 1;
+   */
+  receiveTimestamp: number;
+
+  /**
+   * @generated from field: double transmit_timestamp = 2;
+   */
+  transmitTimestamp: number;
+};
+
+/**
+ * Describes the message aiserver.v1.ServerTimeResponse.
+ * Use `create(ServerTimeResponseSchema)` to create a new message.
+ */
+export const ServerTimeResponseSchema: GenMessage<ServerTimeResponse> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_ai, 3);
+
+/**
+ * @generated from message aiserver.v1.GetDefaultModelRequest
+ */
+export type GetDefaultModelRequest = Message<"aiserver.v1.GetDefaultModelRequest"> & {
+};
+
+/**
+ * Describes the message aiserver.v1.GetDefaultModelRequest.
+ * Use `create(GetDefaultModelRequestSchema)` to create a new message.
+ */
+export const GetDefaultModelRequestSchema: GenMessage<GetDefaultModelRequest> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_ai, 4);
+
+/**
+ * @generated from message aiserver.v1.GetDefaultModelResponse
+ */
+export type GetDefaultModelResponse = Message<"aiserver.v1.GetDefaultModelResponse"> & {
+  /**
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * @generated from field: string thinking_model = 2;
+   */
+  thinkingModel: string;
+
+  /**
+   * @generated from field: bool max_mode = 3;
+   */
+  maxMode: boolean;
+
+  /**
+   * @generated from field: string next_default_set_date = 4;
+   */
+  nextDefaultSetDate: string;
+};
+
+/**
+ * Describes the message aiserver.v1.GetDefaultModelResponse.
+ * Use `create(GetDefaultModelResponseSchema)` to create a new message.
+ */
+export const GetDefaultModelResponseSchema: GenMessage<GetDefaultModelResponse> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_ai, 5);
 
 /**
  * @generated from service aiserver.v1.AiService
@@ -91,6 +177,42 @@ export const AiService: GenService<{
     methodKind: "unary";
     input: typeof GetDefaultModelForCliRequestSchema;
     output: typeof GetDefaultModelForCliResponseSchema;
+  },
+  /**
+   * As AgentService has it.
+   *
+   * @generated from rpc aiserver.v1.AiService.NameAgent
+   */
+  nameAgent: {
+    methodKind: "unary";
+    input: typeof NameAgentRequestSchema;
+    output: typeof NameAgentResponseSchema;
+  },
+  /**
+   * As ServerConfigService has it.
+   *
+   * @generated from rpc aiserver.v1.AiService.GetServerConfig
+   */
+  getServerConfig: {
+    methodKind: "unary";
+    input: typeof GetServerConfigRequestSchema;
+    output: typeof GetServerConfigResponseSchema;
+  },
+  /**
+   * @generated from rpc aiserver.v1.AiService.ServerTime
+   */
+  serverTime: {
+    methodKind: "unary";
+    input: typeof ServerTimeRequestSchema;
+    output: typeof ServerTimeResponseSchema;
+  },
+  /**
+   * @generated from rpc aiserver.v1.AiService.GetDefaultModel
+   */
+  getDefaultModel: {
+    methodKind: "unary";
+    input: typeof GetDefaultModelRequestSchema;
+    output: typeof GetDefaultModelResponseSchema;
   },
   /**
    * Retired, like all that follow: the answer is ERROR_DEPRECATED.

@@ -36,6 +36,5 @@ export const modelRpcRoutes: Routes = {
   ...unaryRoute(AiService.method.getUsableModels, usableModels),
   ...unaryRoute(AgentService.method.getDefaultModelForCli, defaultModel),
   ...unaryRoute(AiService.method.getDefaultModelForCli, defaultModel),
-  ...unaryRoute(AgentService.method.getAllowedModelIntents, () => ({})),
   ...unaryRoute(AiService.method.availableModels, availableModels),
 };

@@ -11,8 +11,6 @@ const forBearer =
 
 /** Plan and usage for the editor and the web dashboard. */
 export const usageRestRoutes: Routes = {
-  "GET /auth/full_stripe_profile": forBearer(() => stripeProfile()),
-  "GET /auth/stripe_profile": forBearer(() => stripeProfile()),
   "GET /auth/usage": forBearer(() => requestCounts()),
   "GET /api/usage/summary": (exchange, backend) => {
     const account = (hasSessionCookie(exchange) ? authenticateCookie : authenticate)(exchange);
@@ -21,13 +19,6 @@ export const usageRestRoutes: Routes = {
   "GET /api/usage-summary": (exchange, backend) =>
     exchange.respondJson(200, usageSummary(authenticateCookie(exchange), backend)),
 };
-
-const stripeProfile = () => ({
-  membershipType: MEMBERSHIP,
-  individualMembershipType: MEMBERSHIP,
-  subscriptionStatus: "active",
-  isTeamMember: false,
-});
 
 function requestCounts() {
   const { startMs } = billingCycle(Date.now());

@@ -52,6 +52,8 @@ export interface FaceStageOptions {
   readonly isDraining?: () => boolean;
   /** Records its calls, as `serve --capture` does. */
   readonly recorder?: CaptureRecorder;
+  /** Told of calls that no list names. */
+  readonly onUnknownCall?: (path: string) => void;
   /** Where the backend has its REST interface. Absent: at the same origin. */
   readonly restOrigin?: string;
   /** Makes the exchanges of the listener. */
@@ -95,6 +97,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
     tokenSecret: new Secret("the secret of the tests"),
     firstAppendMs: options.firstAppendMs,
     isDraining: options.isDraining,
+    onUnknownCall: options.onUnknownCall,
     onBug: (error) => {
       throw error;
     },

@@ -1,7 +1,3 @@
-import { AgentService } from "../../gen/agent/v1/service_pb.ts";
-import type { Routes } from "../backend.ts";
-import { unaryRoute } from "./unary-route.ts";
-
 const MAX_WORDS = 5;
 const MAX_CHARACTERS = 40;
 
@@ -13,7 +9,3 @@ export function titleFor(message: string): string {
   const title = [...words.slice(0, MAX_WORDS).join(" ")].slice(0, MAX_CHARACTERS).join("").trim();
   return title === "" ? "New Agent" : title;
 }
-
-export const nameAgentRoutes: Routes = unaryRoute(AgentService.method.nameAgent, ({ userMessage }) => ({
-  name: titleFor(userMessage),
-}));
