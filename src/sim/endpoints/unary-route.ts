@@ -22,4 +22,4 @@ export function unaryRoute<I extends DescMessage, O extends DescMessage>(
   };
 }
 
-export const unaryPath = (method: DescMethodUnary): string => `POST /${method.parent.typeName}/${method.name}`;
+const unaryPath = (method: DescMethodUnary): string => `POST /${method.parent.typeName}/${method.name}`;
