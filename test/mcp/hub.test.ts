@@ -127,7 +127,7 @@ describe("the hub", () => {
     const changed = new Promise<void>((resolve) => hub.onTools(() => resolve()));
     expect(textOf(await box.call("one__turn", {}, context))).toBe("turned");
     await changed;
-    expect(textOf(await box.call("one__echo", {}, context))).toContain("has changed its tool");
+    expect(textOf(await box.call("one__echo", {}, context))).toContain("may have changed its tool");
     expect((await hub.open(OWNER, context.signal)).tools).toEqual([]);
     const [connection] = hub.connections;
     expect(connection?.problems).toEqual([expect.stringContaining("approved: echo, turn. They are not offered")]);

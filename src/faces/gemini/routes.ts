@@ -4,20 +4,21 @@ import { CallMemory } from "../shared/tools/call-memory.ts";
 import { countTokens, createGeminiFace } from "./face.ts";
 import { modelObject, modelPage } from "./models.ts";
 
-const PATH = "/v1beta/models";
+/** Google's client asks `/v1` since 3.0, and `/v1beta` before. */
+const PATHS = ["/v1beta/models", "/v1/models"] as const;
 
 /** Returns the routes for contents, token counts and models. */
 export function routes({ engine, limits }: FaceContext): readonly FaceRoute[] {
   const options = { limits, memory: new CallMemory() };
-  return [
-    { type: "turn", path: `${PATH}/{model}:generateContent`, face: createGeminiFace(options, false) },
-    { type: "turn", path: `${PATH}/{model}:streamGenerateContent`, face: createGeminiFace(options, true) },
+  return PATHS.flatMap((path): readonly FaceRoute[] => [
+    { type: "turn", path: `${path}/{model}:generateContent`, face: createGeminiFace(options, false) },
+    { type: "turn", path: `${path}/{model}:streamGenerateContent`, face: createGeminiFace(options, true) },
     {
       type: "call",
       method: "POST",
-      path: `${PATH}/{model}:countTokens`,
+      path: `${path}/{model}:countTokens`,
       handle: async (request) => ({ body: await countTokens(request.body, request, options) }),
     },
-    ...modelRoutes(PATH, engine, { list: modelPage, one: modelObject }),
-  ];
+    ...modelRoutes(path, engine, { list: modelPage, one: modelObject }),
+  ]);
 }

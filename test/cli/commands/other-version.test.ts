@@ -122,7 +122,7 @@ describe("a file of another version of Excursor", () => {
     const file = join(home, "one.capture");
     writeFileSync(file, "excursor-capture 9\n");
     const { code, stderr } = await start("inspect", file).exited;
-    expect(stderr).toContain("is a capture of another version of Excursor.");
+    expect(stderr).toContain("is a capture of another version of Excursor, and was left as it is");
     expect(code).not.toBe(0);
   });
 });

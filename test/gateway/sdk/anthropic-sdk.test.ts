@@ -94,7 +94,7 @@ describe("Anthropic's own client through the gateway", () => {
       expect(thinking).toEqual(["let", " me", " see"]);
       expect(message.content).toEqual([
         { type: "thinking", thinking: "let me see", signature: expect.stringMatching(/^[A-Za-z0-9+/]{40,}=$/) },
-        { type: "text", text: "hello wide world" },
+        { type: "text", text: "hello wide world", citations: null },
       ]);
       expect(message.usage).toMatchObject({ input_tokens: 8, cache_read_input_tokens: 1, output_tokens: 4 });
       expect(message.stop_reason).toBe("end_turn");
@@ -165,7 +165,7 @@ describe("Anthropic's own client through the gateway", () => {
         ],
       });
       const last = await runner;
-      expect(last.content).toEqual([{ type: "text", text: "saw a saw b stream" }]);
+      expect(last.content).toEqual([{ type: "text", text: "saw a saw b stream", citations: null }]);
       await expect.poll(log).toContain("thread_unsupported_request");
       expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
     },

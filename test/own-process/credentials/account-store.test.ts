@@ -55,7 +55,7 @@ describe("the file", () => {
       expect(await read("default")).toEqual(["access-old", "refresh-old", undefined]);
       expect(notices.pop()).toContain("is damaged");
     }
-    for (const text of ["null", "[]", '{"version":0}', '{"version":1,"accounts":{"x":{"kept":"nowhere"}}}']) {
+    for (const text of ["null", "[]", '{"version":1}', '{"version":1,"accounts":{"x":{"kept":"nowhere"}}}']) {
       writeFileSync(store.path, text);
       writeFileSync(`${store.path}.previous`, text);
       await expect(store.read("default")).rejects.toMatchObject({ code: "accounts_damaged" });

@@ -37,7 +37,7 @@ describe("fromFailedResponse", () => {
     [401, /excursor login/],
     [404, /upstream address/],
     [415, /Update Excursor/],
-    [464, /RunSSE/],
+    [464, /HTTP\/2/],
   ])("%i says what to do about this very error", (status, hint) => {
     expect(failed(status)).toMatchObject({ hasOwnHint: true, hint: expect.stringMatching(hint) });
   });
