@@ -15,7 +15,6 @@ describe.skipIf(!hasBalancer)("through the balancer", () => {
       EXCURSOR_KEY: KEY,
       EXCURSOR_TOKEN: "tester",
       EXCURSOR_UPSTREAM: sim.url,
-      EXCURSOR_CLUSTER_SECRET: "a-secret-of-the-tests-with-enough-characters",
       // On a busy machine Redis is late, and a conversation would be replayed where its checkpoint is expected.
       EXCURSOR_LIMITS_REDIS_MS: "5000",
     });

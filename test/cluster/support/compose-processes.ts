@@ -45,11 +45,19 @@ export interface ComposedCluster {
   startOther(): Promise<NodeProcess>;
 }
 
+/** `kept together`: as the file says. `in turn`: each request to the next gateway. */
+export type Balancing = "kept together" | "in turn";
+
+interface ComposedOptions {
+  readonly balancing?: Balancing;
+  readonly prepareHome?: (home: string) => void;
+}
+
 /** Starts the services of the compose file as processes: the same settings, with names replaced by addresses of loopback. */
 export async function startComposed(
   defer: (cleanup: () => unknown) => void,
   given: Readonly<Record<string, string>>,
-  prepareHome: (home: string) => void = () => {},
+  { balancing = "in turn", prepareHome = () => {} }: ComposedOptions = {},
 ): Promise<ComposedCluster> {
   const { services } = readCompose();
   const folder = mkdtempSync(join(tmpdir(), "excursor-compose-"));
@@ -85,10 +93,11 @@ export async function startComposed(
   const port = await freePort();
   const config = join(folder, "haproxy.cfg");
   const stats = join(folder, "haproxy.sock");
-  const balancing = readFileSync("deploy/haproxy.cfg", "utf8")
+  const text = readFileSync("deploy/haproxy.cfg", "utf8")
+    .replace(/balance hash .*/, (line) => (balancing === "in turn" ? "balance roundrobin" : line))
     .replace("bind :8787", `bind 127.0.0.1:${port}`)
     .replace("global\n", `global\n    stats socket ${stats}\n`);
-  writeFileSync(config, localize(balancing));
+  writeFileSync(config, localize(text));
   startBalancer(config, defer);
   const url = `http://127.0.0.1:${port}`;
   await untilReady(url);

@@ -14,9 +14,11 @@ export interface RedisProcess {
   readonly port: number;
   /** Sends a signal: SIGSTOP pauses, SIGCONT continues. */
   signal(name: NodeJS.Signals): void;
-  /** Kills it. Nothing is stored. */
+  /** Kills it. Nothing is stored, unless the flags say so. */
   kill(): Promise<void>;
-  /** Starts it again, empty, on the same port. */
+  /** Forgets what was stored. */
+  empty(): void;
+  /** Starts it again on the same port. */
   restart(): Promise<void>;
 }
 
@@ -44,6 +46,7 @@ export async function startRedis(
     port,
     signal: (name) => stop.signal(name),
     kill: () => stop.kill(),
+    empty: () => rmSync(join(folder, "appendonlydir"), { recursive: true, force: true }),
     async restart() {
       stop = await run(port, folder, flags);
     },
