@@ -166,6 +166,15 @@ const writeCheck = (client: RedisClient): Promise<unknown> =>
 
 type Listener = (news: News) => void;
 
+/** Asks again if the reply is late, where "not there" would be wrong. */
+export async function askAgain<T>(
+  link: Pick<RedisLink, "ask">,
+  work: (client: RedisClient) => Promise<T>,
+): Promise<T | Missed> {
+  const first = await link.ask<T | Missed>(work, (why) => why);
+  return first === "late" ? link.ask<T | Missed>(work, (why) => why) : first;
+}
+
 class ClientLink implements RedisLink {
   readonly #client: RedisClient;
   readonly #log: Log;

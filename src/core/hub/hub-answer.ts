@@ -132,7 +132,12 @@ export class HubAnswer {
         return result;
       });
       // A call that fails while nobody waits for it has no result, and is no error of this process.
-      made.catch(() => {}).finally(() => round.pending.delete(call.id));
+      made
+        .catch(() => {})
+        .finally(() => {
+          round.pending.delete(call.id);
+          this.#leaveIfDone();
+        });
       round.pending.set(call.id, made);
     }
     this.#notify();
@@ -147,7 +152,13 @@ export class HubAnswer {
     });
     // Whether the client has seen an end with calls is certain only when their results come.
     if (end.reason !== "tool-calls") this.settle();
+    this.#leaveIfDone();
     this.#notify();
+  }
+
+  /** Nothing more of it is made here, also while a parked run holds it. */
+  #leaveIfDone(): void {
+    if (this.#end && this.#rounds.every(({ pending }) => pending.size === 0)) this.#store.leave(this.place, true);
   }
 
   /** Resolves when the end is stored, so that a follow-up finds it. */

@@ -21,6 +21,9 @@ const GRACE_MS = 3000;
 /** How often it is looked whether another process still makes an answer. */
 const LOOK_MS = 250;
 
+/** How long it is waited for an answer that another process makes. Its client may have to wait as well. */
+const PATIENCE_MS = 10_000;
+
 /** How long an interrupted answer is continued when the same request comes again. After that the request is a new one. */
 const RETRY_MS = 15 * 60_000;
 
@@ -50,32 +53,29 @@ export class HubMemory {
   answerTo(turn: Turn, signal?: AbortSignal): Awaitable<HubAnswer> {
     const principalId = turn.principal.id;
     const askedKey = keyOf(turn);
+    const wait = patience(signal);
     return isFollowUp(turn)
-      ? this.#openFollowUp(principalId, askedKey, signal)
-      : this.#openQuestion(principalId, askedKey, signal);
+      ? this.#openFollowUp(principalId, askedKey, wait)
+      : this.#openQuestion(principalId, askedKey, wait);
   }
 
-  #openQuestion(principalId: string, askedKey: string, signal: AbortSignal | undefined): Awaitable<HubAnswer> {
+  #openQuestion(principalId: string, askedKey: string, wait: Patience): Awaitable<HubAnswer> {
     return after(this.#store.findAsked(principalId, askedKey), (kept) => {
       const broken = kept.find((one) => this.#isBroken(principalId, one));
-      if (!broken || !isBeingMade(broken)) {
-        return this.#open({ principalId, askedKey, id: broken?.id ?? randomUUID() }, broken);
-      }
-      const look = () => this.#openQuestion(principalId, askedKey, signal);
-      return pause(LOOK_MS, undefined, { signal }).then(look);
+      const later = broken && isBeingMade(broken) ? wait() : undefined;
+      if (later) return later.then(() => this.#openQuestion(principalId, askedKey, wait));
+      return this.#open({ principalId, askedKey, id: broken?.id ?? randomUUID() }, broken);
     });
   }
 
-  #openFollowUp(principalId: string, askedKey: string, signal: AbortSignal | undefined): Awaitable<HubAnswer> {
+  #openFollowUp(principalId: string, askedKey: string, wait: Patience): Awaitable<HubAnswer> {
     const slot = slotOf(principalId, askedKey);
     const live = this.#followUps.get(slot);
     if (live) return live;
     return after(this.#store.findAsked(principalId, askedKey), (kept) => {
       const best = kept.find(({ end }) => end) ?? kept[0];
-      if (best && isBeingMade(best)) {
-        const look = () => this.#openFollowUp(principalId, askedKey, signal);
-        return pause(LOOK_MS, undefined, { signal }).then(look);
-      }
+      const later = best && isBeingMade(best) ? wait() : undefined;
+      if (later) return later.then(() => this.#openFollowUp(principalId, askedKey, wait));
       // The same in every process, so that only one of them makes the calls of a round.
       const place = { principalId, askedKey, id: best?.id ?? `follow-up-${askedKey}` };
       // The same request may have come again while the store was asked.
@@ -121,10 +121,12 @@ export class HubMemory {
     wanted: readonly string[],
     signal: AbortSignal | undefined,
   ): Promise<ReadonlyMap<string, KeptAnswer>> {
+    const wait = patience(signal);
     for (;;) {
       const found = await this.#store.findAnswered(principalId, wanted);
-      if (![...found.values()].some(isBeingMade)) return found;
-      await pause(LOOK_MS, undefined, { signal });
+      const later = [...found.values()].some(isBeingMade) ? wait() : undefined;
+      if (!later) return found;
+      await later;
     }
   }
 
@@ -149,6 +151,14 @@ export class HubMemory {
     this.#live.set(key, answer);
     return answer;
   }
+}
+
+/** Pauses until the next look. Undefined if it was waited for long enough. */
+type Patience = () => Promise<void> | undefined;
+
+function patience(signal: AbortSignal | undefined): Patience {
+  const until = performance.now() + PATIENCE_MS;
+  return () => (performance.now() < until ? pause(LOOK_MS, undefined, { signal }) : undefined);
 }
 
 const isBeingMade = (kept: KeptAnswer): boolean => kept.elsewhere !== undefined && !isComplete(kept);

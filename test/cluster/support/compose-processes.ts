@@ -48,7 +48,49 @@ export interface ComposedCluster {
 /** `kept together`: as the file says. `in turn`: each request to the next gateway. */
 export type Balancing = "kept together" | "in turn";
 
+export type Balancer = "haproxy" | "nginx" | "caddy";
+
+interface BalancerProgram {
+  /** In `deploy`. */
+  readonly file: string;
+  readonly arguments: (config: string, folder: string) => readonly string[];
+}
+
+const BALANCERS: Readonly<Record<Balancer, BalancerProgram>> = {
+  haproxy: { file: "haproxy.cfg", arguments: (config) => ["-db", "-f", config] },
+  nginx: { file: "nginx.conf", arguments: (config, folder) => ["-c", config, "-p", folder, "-e", "stderr"] },
+  caddy: { file: "Caddyfile", arguments: (config) => ["run", "--config", config, "--adapter", "caddyfile"] },
+};
+
+export const hasProgram = (balancer: Balancer): boolean =>
+  spawnSync(balancer, [balancer === "caddy" ? "version" : "-v"]).status === 0;
+
+interface Place {
+  readonly balancer: Balancer;
+  readonly balancing: Balancing;
+  readonly port: number;
+  readonly folder: string;
+  readonly stats: string;
+}
+
+/** Has a balancer listen on loopback and write where a user may. */
+function adapt(text: string, { balancer, balancing, port, folder, stats }: Place): string {
+  if (balancer === "caddy") return text.replace(":8787 {\n\t#", `http://127.0.0.1:${port} {\n\t#`);
+  if (balancer === "nginx") {
+    const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    const temporary = folders.map((name) => `${name}_temp_path ${folder};`).join(" ");
+    return `daemon off; pid ${folder}/nginx.pid;\n${text}`
+      .replace("listen 8787", `listen 127.0.0.1:${port}`)
+      .replace("http {", `http { access_log off; ${temporary}`);
+  }
+  return text
+    .replace(/balance hash .*/, (line) => (balancing === "in turn" ? "balance roundrobin" : line))
+    .replace("bind :8787", `bind 127.0.0.1:${port}`)
+    .replace("global\n", `global\n    stats socket ${stats}\n`);
+}
+
 interface ComposedOptions {
+  readonly balancer?: Balancer;
   readonly balancing?: Balancing;
   readonly prepareHome?: (home: string) => void;
 }
@@ -57,7 +99,7 @@ interface ComposedOptions {
 export async function startComposed(
   defer: (cleanup: () => unknown) => void,
   given: Readonly<Record<string, string>>,
-  { balancing = "in turn", prepareHome = () => {} }: ComposedOptions = {},
+  { balancing = "in turn", balancer = "haproxy", prepareHome = () => {} }: ComposedOptions = {},
 ): Promise<ComposedCluster> {
   const { services } = readCompose();
   const folder = mkdtempSync(join(tmpdir(), "excursor-compose-"));
@@ -91,14 +133,12 @@ export async function startComposed(
     }),
   );
   const port = await freePort();
-  const config = join(folder, "haproxy.cfg");
   const stats = join(folder, "haproxy.sock");
-  const text = readFileSync("deploy/haproxy.cfg", "utf8")
-    .replace(/balance hash .*/, (line) => (balancing === "in turn" ? "balance roundrobin" : line))
-    .replace("bind :8787", `bind 127.0.0.1:${port}`)
-    .replace("global\n", `global\n    stats socket ${stats}\n`);
-  writeFileSync(config, localize(text));
-  startBalancer(config, defer);
+  const { file, arguments: argumentsOf } = BALANCERS[balancer];
+  const config = join(folder, file);
+  const adapted = adapt(readFileSync(join("deploy", file), "utf8"), { balancer, balancing, port, folder, stats });
+  writeFileSync(config, localize(adapted));
+  startBalancer(balancer, argumentsOf(config, folder), defer);
   const url = `http://127.0.0.1:${port}`;
   await untilReady(url);
   let others = 0;
@@ -124,13 +164,17 @@ export async function startComposed(
   return { url, nodes, redis, untilServed, startOther };
 }
 
-/** Starts HAProxy with this configuration file. */
-function startBalancer(config: string, defer: (cleanup: () => unknown) => void): void {
-  const balancer = spawn("haproxy", ["-db", "-f", config], { stdio: ["ignore", "inherit", "pipe"] });
+function startBalancer(program: Balancer, given: readonly string[], defer: (cleanup: () => unknown) => void): void {
+  const balancer = spawn(program, given, {
+    stdio: ["ignore", "inherit", "pipe"],
+    env: { PATH: process.env["PATH"], HOME: tmpdir() },
+    detached: true,
+  });
   balancer.stderr.resume();
   const gone = once(balancer, "exit");
   defer(async () => {
-    balancer.kill("SIGKILL");
+    // nginx has workers.
+    if (balancer.pid !== undefined) process.kill(-balancer.pid, "SIGKILL");
     await gone;
   });
 }

@@ -12,7 +12,7 @@ import {
 } from "../../../core/hub/hub-answers.ts";
 import { formatRound, parseRound } from "../../../core/hub/round-json.ts";
 import { within } from "../../../core/within.ts";
-import type { Missed, RedisClient } from "../redis-link.ts";
+import { askAgain, type RedisClient } from "../redis-link.ts";
 import { inBinary } from "../redis-script.ts";
 import {
   DAY_MS,
@@ -147,7 +147,7 @@ export function createSharedHubAnswers(
   const find = async (keysOf: (client: RedisClient) => Promise<readonly (string | null)[]>) => {
     const first = new Map<string, string>();
     for (;;) {
-      const found = await ask(async (client) => readAll(client, await keysOf(client)));
+      const found = await askAgain(link, async (client) => readAll(client, await keysOf(client)));
       if (typeof found === "string") return found;
       let isClear = true;
       for (const { by, sign: last } of found.filter((kept) => kept !== undefined)) {
@@ -158,12 +158,6 @@ export function createSharedHubAnswers(
       if (isClear) return found;
       await sleep(LOOK_MS);
     }
-  };
-
-  /** Asks again if the reply is late. */
-  const ask = async <T>(work: (client: RedisClient) => Promise<T>): Promise<T | Missed> => {
-    const first = await link.ask<T | Missed>(work, (why) => why);
-    return first === "late" ? link.ask<T | Missed>(work, (why) => why) : first;
   };
 
   return {
@@ -196,7 +190,7 @@ export function createSharedHubAnswers(
         claim: [`c${position}`, self] as const,
       };
       const write = (client: RedisClient) => Promise.all([put(client, place, value), sign(client)]);
-      const outcome = await ask(write);
+      const outcome = await askAgain(link, write);
       if (typeof outcome !== "string" && outcome[0] === "taken") {
         end(key);
         return false;

@@ -3,7 +3,7 @@ import type { AtOnce } from "../../../core/awaitable.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import type { ResponseStore, StoredResponse } from "../../../core/history/stored-responses.ts";
 import { within } from "../../../core/within.ts";
-import type { Missed, RedisClient } from "../redis-link.ts";
+import { askAgain } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
 import { DAY_MS, digest, MiB, type RoomLimits, type StoreParts, ValueRoom } from "./value-room.ts";
 
@@ -69,15 +69,9 @@ export function createSharedResponses(
   const itemKey = (principalId: string, id: string) => room.key(principalId, "item", digest(id));
   link.onNews("deleted", ({ principalId, id }) => local.delete(principalId, id));
 
-  /** Asks again if the reply is late. */
-  const ask = async <T>(work: (client: RedisClient) => Promise<T>): Promise<T | Missed> => {
-    const first = await link.ask<T | Missed>(work, (why) => why);
-    return first === "late" ? link.ask<T | Missed>(work, (why) => why) : first;
-  };
-
   const read = async (key: string, steps: number, isPointer = false): Promise<Found> => {
     const given = [String(room.ttlMs), String(steps), isPointer ? "1" : "0"];
-    const reply = await ask((client) => CONVERSATION.run(client, [key], given));
+    const reply = await askAgain(link, (client) => CONVERSATION.run(client, [key], given));
     if (reply === "late" || reply === "away") return { type: "no-reply" };
     if (Buffer.isBuffer(reply) && reply.toString() === DELETED) return { type: "deleted" };
     if (!Array.isArray(reply)) return { type: "missing" };
@@ -156,7 +150,7 @@ export function createSharedResponses(
       const wasOwn = local.find(principalId, id) !== undefined;
       if (found.type === "deleted") return local.delete(principalId, id);
       if (found.type === "missing" && !wasOwn) return false;
-      const marked = await ask((client) =>
+      const marked = await askAgain(link, (client) =>
         room.put(client, {
           principalId,
           key,

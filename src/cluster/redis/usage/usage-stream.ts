@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../../../usage/record/records.ts";
-import type { Correction } from "../../../usage/store/spending.ts";
 import type { UsageStore } from "../../../usage/store/usage-store.ts";
-import type { UsageBatch } from "../../../usage/store/waiting-records.ts";
+import { type UsageBatch, WaitingRecords } from "../../../usage/store/waiting-records.ts";
 import type { RedisLink } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
 import type { WriteBehind } from "../write-behind.ts";
@@ -50,8 +49,7 @@ export class UsageStream implements UsageSink {
   readonly #record: string;
   /** When limits were lifted, as far as the others were told. */
   readonly #lifted = new Map<string, number>();
-  #batch = emptyBatch();
-  #count = 0;
+  #waiting = new WaitingRecords();
   #sent = 0;
   #work: Promise<void> | undefined;
 
@@ -66,25 +64,22 @@ export class UsageStream implements UsageSink {
   }
 
   request(record: RequestRecord): void {
-    if (record.principalId === "") return;
-    this.#batch.requests.push(record);
+    if (record.principalId !== "") this.#waiting.addRequest(record);
     this.#added();
   }
 
   toolCall(record: ToolCallRecord): void {
-    this.#batch.calls.push(record);
+    this.#waiting.addCall(record);
     this.#added();
   }
 
   run(record: RunRecord): void {
-    if (record.principalId === "") return;
-    this.#batch.runs.push(record);
+    if (record.principalId !== "") this.#waiting.addRun(record);
     this.#added();
   }
 
   corrected(record: RequestRecord, before: RequestRecord): void {
-    if (record.principalId === "") return;
-    this.#batch.corrections.push({ record, before });
+    this.#waiting.correct({ record, before });
     this.#added();
   }
 
@@ -92,11 +87,10 @@ export class UsageStream implements UsageSink {
   flush(): void {
     const { link, writes, store } = this.#options;
     const lifted = store.lifted().filter(([principalId, ms]) => ms > (this.#lifted.get(principalId) ?? 0));
-    if (this.#count === 0 && lifted.length === 0) return;
+    if (this.#waiting.count === 0 && lifted.length === 0) return;
     for (const [principalId, ms] of lifted) this.#lifted.set(principalId, ms);
-    const json = JSON.stringify({ ...this.#batch, lifted });
-    this.#batch = emptyBatch();
-    this.#count = 0;
+    const json = JSON.stringify({ ...this.#waiting.batch, lifted });
+    this.#waiting = new WaitingRecords();
     this.#sent++;
     const mark = link.key("usage-sent", this.#holder, String(this.#sent));
     const record = this.#record;
@@ -129,8 +123,7 @@ export class UsageStream implements UsageSink {
   }
 
   #added(): void {
-    this.#count++;
-    if (this.#count >= MAX_BATCH) this.flush();
+    if (this.#waiting.count >= MAX_BATCH) this.flush();
   }
 
   async #read(): Promise<void> {
@@ -176,18 +169,9 @@ interface Entry {
 function parseBatch(json: string): UsageBatch | undefined {
   try {
     const batch = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    const isBatch = [...Object.keys(emptyBatch()), "lifted"].every((name) => Array.isArray(batch[name]));
+    const isBatch = ["requests", "corrections", "runs", "calls", "lifted"].every((name) => Array.isArray(batch[name]));
     return isBatch ? (batch as unknown as UsageBatch) : undefined;
   } catch {
     return undefined;
   }
 }
-
-interface GrowingBatch {
-  readonly requests: RequestRecord[];
-  readonly corrections: Correction[];
-  readonly runs: RunRecord[];
-  readonly calls: ToolCallRecord[];
-}
-
-const emptyBatch = (): GrowingBatch => ({ requests: [], corrections: [], runs: [], calls: [] });

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { runWithFaults } from "../test/cluster/support/fault-run.ts";
-import { GATEWAY_TROUBLES, makeTrouble, REDIS_TROUBLES } from "../test/cluster/support/trouble.ts";
+import { runWithFaults } from "./support/fault-run.ts";
+import { GATEWAY_TROUBLES, makeTrouble, REDIS_TROUBLES } from "./support/trouble.ts";
 
 // Plays the tasks of test/cluster/processes/faults.test.ts under all troubles for a long time:
-// `node scripts/cluster-faults.ts --minutes 30 --seed 1`. Needs redis-server and haproxy.
+// `node test/cluster/play-faults.ts --minutes 30 --seed 1`. Needs redis-server and haproxy.
 
 const { values } = parseArgs({
   options: {
