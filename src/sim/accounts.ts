@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { ErrorDetails_Error } from "../gen/aiserver/v1/error_pb.ts";
-import { ConnectFailure } from "../wire/connect/connect-failure.ts";
+import { ConnectFailure, type FailureDetails } from "../wire/connect/connect-failure.ts";
 import type { SimExchange } from "./sim-exchange.ts";
 
 /** A caller. Any non-empty token is an account of its own, and no state is kept for it. */
@@ -20,7 +20,7 @@ export function authenticate(exchange: SimExchange): Account {
 }
 
 export function accountOf(token: string): Account {
-  if (token === "") throw unauthorized(ErrorDetails_Error.NOT_LOGGED_IN, "Not logged in", "Please log in");
+  if (token === "") throw unauthenticated(NOT_LOGGED_IN);
   if (token.startsWith("invalid")) throw refused();
   const claims = readClaims(token);
   if (claims?.exp !== undefined && claims.exp * 1000 <= Date.now()) throw refused();
@@ -28,10 +28,21 @@ export function accountOf(token: string): Account {
 }
 
 export const refused = () =>
-  unauthorized(ErrorDetails_Error.UNAUTHORIZED, "Unauthorized request.", "User is unauthorized");
+  unauthenticated({
+    error: ErrorDetails_Error.UNAUTHORIZED,
+    title: "Unauthorized request.",
+    detail: "User is unauthorized",
+  });
 
-const unauthorized = (error: ErrorDetails_Error, title: string, detail: string) =>
-  new ConnectFailure("unauthenticated", "Error", { details: { error, title, detail, retryable: false } });
+const NOT_LOGGED_IN: FailureDetails = {
+  error: ErrorDetails_Error.NOT_LOGGED_IN,
+  title: "Authentication error",
+  detail: "If you are logged in, try logging out and back in.",
+  actionRequired: "login",
+};
+
+const unauthenticated = (details: FailureDetails) =>
+  new ConnectFailure("unauthenticated", "Error", { details: { ...details, retryable: false } });
 
 interface Claims {
   readonly sub?: string;

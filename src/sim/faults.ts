@@ -1,5 +1,7 @@
 import { constants } from "node:http2";
 import { gzipSync } from "node:zlib";
+import { ErrorDetails_Error } from "../gen/aiserver/v1/error_pb.ts";
+import { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import { encodeFrame, FLAG_COMPRESSED } from "../wire/connect/envelope.ts";
 import type { FrameWriter } from "./frame-writer.ts";
 import type { FaultStep } from "./script/step.ts";
@@ -8,27 +10,44 @@ import type { FaultStep } from "./script/step.ts";
 export interface Oddities {
   keepsOpen: boolean;
   hasLateCheckpoint: boolean;
-  /** The next calls are followed by a checkpoint without their results. */
-  hasEarlyCheckpoint: boolean;
+  /** No settled checkpoint follows the end of the turn. */
+  hasNoSettled: boolean;
   hasNoUsage: boolean;
   repeatsNextRequest: boolean;
   /** The stream ends after the next calls, without their results. */
   endsAfterCalls: boolean;
+  /** The time between the calls of the next batch. */
+  callIntervalMs: number;
+  /** What the end frame of a finished turn says. */
+  lastFailure: ConnectFailure | undefined;
 }
 
 export const noOddities = (): Oddities => ({
   keepsOpen: false,
   hasLateCheckpoint: false,
-  hasEarlyCheckpoint: false,
+  hasNoSettled: false,
   hasNoUsage: false,
   repeatsNextRequest: false,
   endsAfterCalls: false,
+  callIntervalMs: 0,
+  lastFailure: undefined,
 });
 
 /** The state after a fault: the response continues, has ended, or hangs silently. */
 export type FaultOutcome = "goes-on" | "gone" | "hangs";
 
 const BOMB_BYTES = 64 << 20;
+const CALL_INTERVAL_MS = 1000;
+
+const providerError = () =>
+  new ConnectFailure("unavailable", "Error", {
+    details: {
+      error: ErrorDetails_Error.PROVIDER_ERROR,
+      title: "Provider Error",
+      detail: "The model's provider failed.",
+    },
+    metadata: { "x-cursor-inference-request-error-type": "PROVIDER_ERROR" },
+  });
 
 /** Injects a fault, after everything sent before it has arrived. */
 export async function inject(step: FaultStep, out: FrameWriter, oddities: Oddities): Promise<FaultOutcome> {
@@ -78,8 +97,8 @@ export async function inject(step: FaultStep, out: FrameWriter, oddities: Odditi
     case "late-checkpoint":
       oddities.hasLateCheckpoint = true;
       return "goes-on";
-    case "early-checkpoint":
-      oddities.hasEarlyCheckpoint = true;
+    case "no-settled":
+      oddities.hasNoSettled = true;
       return "goes-on";
     case "no-usage":
       oddities.hasNoUsage = true;
@@ -89,6 +108,15 @@ export async function inject(step: FaultStep, out: FrameWriter, oddities: Odditi
       return "goes-on";
     case "end-after-calls":
       oddities.endsAfterCalls = true;
+      return "goes-on";
+    case "slow-batch":
+      oddities.callIntervalMs = step.ms ?? CALL_INTERVAL_MS;
+      return "goes-on";
+    case "error-after-end":
+      oddities.lastFailure = providerError();
+      return "goes-on";
+    case "sse-type":
+      // It changes the headers, so it is done before the stream or not at all.
       return "goes-on";
     default:
       return step.fault satisfies never;

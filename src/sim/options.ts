@@ -31,6 +31,8 @@ export interface SimOptions {
   readonly onUnknownCall?: ((path: string) => void) | undefined;
   readonly trace?: ((entry: TraceEntry) => void) | undefined;
   readonly heartbeatMs: number;
+  /** A client that sends nothing for so long loses its run. 0: no limit. */
+  readonly idleMs: number;
   /** How long the client may take to answer kv, request context and queries. */
   readonly answerTimeoutMs: number;
   /**
@@ -50,6 +52,7 @@ export const SIM_DEFAULTS: SimOptions = {
   refreshTokens: "reusable",
   pollIntervalMs: 0,
   heartbeatMs: 5000,
+  idleMs: 0,
   answerTimeoutMs: 10_000,
 };
 

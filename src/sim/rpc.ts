@@ -54,12 +54,22 @@ async function readUnaryBody(exchange: SimExchange): Promise<Buffer> {
 
 function decode<I extends DescMessage>(schema: I, codec: "proto" | "json", body: Buffer): MessageShape<I> {
   try {
-    if (codec === "proto") return fromBinary(schema, body);
+    if (codec === "proto") return decodeBinary(schema, body);
     const json = (body.length === 0 ? {} : JSON.parse(body.toString("utf8"))) as JsonValue;
     return fromJson(schema, json, { ignoreUnknownFields: true });
   } catch (error) {
+    if (error instanceof ConnectFailure) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConnectFailure("invalid_argument", `${schema.typeName}: ${reason}`);
+    throw new ConnectFailure("invalid_argument", `cannot decode ${schema.typeName} from JSON: ${reason}`);
+  }
+}
+
+/** Decodes a message. Bytes that are no protobuf are `internal`, as at the real backend. */
+export function decodeBinary<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageShape<D> {
+  try {
+    return fromBinary(schema, bytes);
+  } catch (error) {
+    throw new ConnectFailure("internal", `parse binary: ${error instanceof Error ? error.message : error}`);
   }
 }
 

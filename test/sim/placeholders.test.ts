@@ -158,8 +158,8 @@ describe.each(TRANSPORTS)("{{reused}}, checkpoints and resuming, over %s", (tran
     expect((await restarted.say("@sim say {{reused}}")).text).toBe("checkpoint");
     const edited = connect();
     for (const [id, bytes] of client.blobs) edited.blobs.set(id, bytes);
-    const extra = edited.storeRoots([{ role: "user", content: "sneaked in" }]);
-    const roots = [...(client.state?.rootPromptMessagesJson ?? []), ...extra];
+    const other = edited.storeRoots([{ role: "user", content: "sneaked in" }]);
+    const roots = [...other, ...(client.state?.rootPromptMessagesJson.slice(1) ?? [])];
     if (client.state) edited.state = { ...client.state, rootPromptMessagesJson: roots };
     expect((await edited.say("@sim say {{reused}}")).text).toBe("fresh");
   });
@@ -313,15 +313,6 @@ describe.each(TRANSPORTS)("{{reused}}, checkpoints and resuming, over %s", (tran
     const { client } = await setUp(transport);
     const { updates } = await client.run({ action: { case: "summarizeAction", value: {} } });
     expect(updates).toEqual(expect.arrayContaining(["summaryStarted", "summary", "summaryCompleted", "turnEnded"]));
-  });
-
-  it("ends a turn with turn_ended, the last checkpoint, the end frame", async () => {
-    const { client } = await setUp(transport);
-    const { messages, error } = await client.say("@sim say hi");
-    const [ended, checkpoint] = messages.slice(-2).map(({ message }) => message);
-    expect(ended?.case === "interactionUpdate" && ended.value.message.case).toBe("turnEnded");
-    expect(checkpoint?.case).toBe("conversationCheckpointUpdate");
-    expect(error).toBeUndefined();
   });
 
   it("waits as long as --bootstrap-ms says before the first frame", async () => {

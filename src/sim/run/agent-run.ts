@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { awaitedLater } from "../../core/ignored-failures.ts";
 import type { ConversationAction } from "../../gen/agent/v1/action_pb.ts";
 import { ContextInjectionStateSchema } from "../../gen/agent/v1/interaction_pb.ts";
@@ -19,7 +19,7 @@ import type { Account } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
 import { identityOf } from "../endpoints/identity.ts";
 import type { FrameWriter } from "../frame-writer.ts";
-import { failureFrom } from "../rpc.ts";
+import { decodeBinary, failureFrom } from "../rpc.ts";
 import { parseScripts } from "../script/parse.ts";
 import { play } from "../script/play.ts";
 import type { Step } from "../script/step.ts";
@@ -54,6 +54,8 @@ export class AgentRun {
   #hasStarted = false;
   /** What precedes the first frame of a run. A prewarm request begins it early. */
   #bootstrap: Promise<void> | undefined;
+  /** Ends the run if the client sends nothing for too long. */
+  #idle: NodeJS.Timeout | undefined;
   #isStopped = false;
   #noted: ConnectFailure | undefined;
 
@@ -84,8 +86,13 @@ export class AgentRun {
       answerTimeoutMs: options.answerTimeoutMs,
       confirmWithinMs: CONFIRM_BLOB_MS,
     });
+    if (options.idleMs > 0) {
+      const failure = new ConnectFailure("deadline_exceeded", "Timeout waiting for next item.");
+      this.#idle = setTimeout(() => this.#fail(failure), options.idleMs).unref();
+    }
     this.#trace.note("open", { account: account.id });
     out.exchange.onOver((wasCut) => {
+      clearTimeout(this.#idle);
       this.#trace.over(wasCut, out.failure);
       this.#client.abandon(new StreamGone());
       this.#clientStream.end();
@@ -94,22 +101,20 @@ export class AgentRun {
 
   receive(payload: Uint8Array): void {
     if (this.#isStopped) return;
+    this.#idle?.refresh();
     try {
-      this.#receive(fromBinary(AgentClientMessageSchema, payload));
+      this.#receive(decodeBinary(AgentClientMessageSchema, payload));
     } catch (error) {
-      this.stop(
-        error instanceof ConnectFailure
-          ? error
-          : new ConnectFailure(
-              "invalid_argument",
-              `AgentClientMessage: ${error instanceof Error ? error.message : error}.`,
-            ),
-      );
+      this.stop(failureFrom(error));
     }
   }
 
   stop(failure: ConnectFailure): void {
     this.#noteViolation(failure);
+    this.#fail(failure);
+  }
+
+  #fail(failure: ConnectFailure): void {
     this.#isStopped = true;
     this.#clientStream.stop(failure);
     this.#client.abandon(failure);
@@ -149,6 +154,7 @@ export class AgentRun {
       const offers = (tool: string) => tools.find(tool) !== undefined;
       if (endBeforeStream(asked.join("\n"), this.#out, this.#backend, this.#account, offers)) return;
       await this.#prepare();
+      if (request.action?.action.case === "backgroundTaskCompletionAction") return this.#acknowledge();
       const runInput = await brief(request, this.#requestId, this.#client, this.#backend.options);
       this.#runInput = runInput;
       await this.#answer(request, runInput);
@@ -160,6 +166,15 @@ export class AgentRun {
       this.#clientStream.end();
       this.#client.abandon(new StreamGone());
     }
+  }
+
+  /** Ends the run at once, without tokens: a task in the background has ended, and there is nothing to say. */
+  #acknowledge(): void {
+    this.#update({
+      case: "turnEnded",
+      value: { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n },
+    });
+    this.#out.end();
   }
 
   /** Opens the stream and prepares the run, once. */
@@ -217,8 +232,8 @@ export class AgentRun {
         },
         stage,
       );
-      tally.forget(this.#account.id, source);
       await stage.finish(this.#steps.length, usage);
+      tally.forget(this.#account.id, source);
     } catch (error) {
       if (error instanceof StreamGone) stage.charge();
       if (!(error instanceof TurnCancelled)) throw error;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { create, fromJson, type JsonObject, toBinary, toJson } from "@bufbuild/protobuf";
+import { awaitedLater } from "../../core/ignored-failures.ts";
 import type { ConversationStateStructure } from "../../gen/agent/v1/conversation_pb.ts";
 import { type ExecServerMessage, ExecServerMessageSchema } from "../../gen/agent/v1/exec_pb.ts";
 import { InteractionQuerySchema, InteractionResponseSchema } from "../../gen/agent/v1/query_pb.ts";
@@ -7,6 +8,7 @@ import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import type { ToolCall } from "../../gen/agent/v1/tool_call_pb.ts";
 import type { ClientRequests } from "../../wire/agent/client-requests.ts";
 import { encodeDelta } from "../../wire/agent/delta.ts";
+import { begunCall } from "../../wire/agent/exec/begun-call.ts";
 import { type ExecReply, readExecReply } from "../../wire/agent/exec/exec-result.ts";
 import { mcpArgs, mcpDisplay } from "../../wire/agent/exec/mcp-call.ts";
 import type { OfferedTools } from "../../wire/agent/exec/offered-tools.ts";
@@ -21,7 +23,7 @@ import type { AskStep, CallStep, ExecStep, Stage } from "../script/play.ts";
 import type { FaultStep, TurnTokens } from "../script/step.ts";
 import { type ClientStream, StreamGone } from "./client-stream.ts";
 import { withMarker } from "./marker.ts";
-import { scriptedDisplay, scriptedRequest } from "./native.ts";
+import { scriptedDisplay, scriptedEdit, scriptedRequest } from "./native.ts";
 import { resultText } from "./result-text.ts";
 import type { RunTrace } from "./run-trace.ts";
 
@@ -50,7 +52,7 @@ interface Request {
   readonly callId: string;
   readonly name: string;
   readonly args: JsonObject;
-  readonly exec: ExecServerMessage;
+  ask(): Promise<ExecReply>;
   display(answer?: ExecReply): ToolCall;
 }
 
@@ -97,29 +99,33 @@ export class AgentStage implements Stage {
   }
 
   call(batch: readonly CallStep[]): Promise<readonly string[]> {
+    const { client } = this.#parts;
     return this.#request(
       batch.map(({ name, args }) => {
         const tool = this.#parts.tools.find(name);
         if (!tool) throw new ConnectFailure("internal", `The tool ${name} was not offered.`);
-        const callId = `call_${randomUUID()}`;
+        const callId = newCallId();
         const asked = mcpArgs(tool, args, callId);
         const exec = create(ExecServerMessageSchema, { message: { case: "mcpArgs", value: asked } });
         const display = (answer?: ExecReply) => {
           const result = answer?.messages.at(-1)?.message;
           return mcpDisplay(asked, result?.case === "mcpResult" ? result.value.result : undefined, answer?.error);
         };
-        return { callId, name: tool.toolName || tool.name, args, exec, display };
+        return { callId, name: tool.toolName || tool.name, args, ask: () => client.exec(exec), display };
       }),
     );
   }
 
   exec(batch: readonly ExecStep[]): Promise<readonly string[]> {
+    const exec = (request: ExecServerMessage) => this.#parts.client.exec(request);
     return this.#request(
       batch.map(({ exec: kind, args }) => {
-        const callId = `call_${randomUUID()}`;
+        const callId = newCallId();
         const display = scriptedDisplay(kind, args, callId);
         const name = typeof kind === "number" ? `#${kind}` : kind;
-        return { callId, name, args, exec: scriptedRequest(kind, args, callId), display: () => display };
+        const request = kind === "edit" ? undefined : scriptedRequest(kind, args, callId);
+        const ask = () => (request ? exec(request) : scriptedEdit(args, callId, exec));
+        return { callId, name, args, ask, display: () => display };
       }),
     );
   }
@@ -175,16 +181,20 @@ export class AgentStage implements Stage {
   /** Ends a turn normally: `turn_ended`, the last checkpoint, the end frame. */
   async finish(stepsDone: number, usage: TurnTokens | undefined): Promise<void> {
     const { clientStream } = this.#parts;
+    const { hasNoUsage, hasLateCheckpoint, hasNoSettled, keepsOpen, lastFailure } = this.#oddities;
     this.#tellTokens();
+    const staged = await this.#state(this.#stepsDone, false, "staged");
     const state = await this.#state(stepsDone, true);
     this.#endStep();
     this.charge(usage);
-    this.#update({ case: "turnEnded", value: this.#oddities.hasNoUsage ? {} : this.#usage(usage) });
-    if (this.#oddities.hasLateCheckpoint) await clientStream.sleep(LATE_CHECKPOINT_MS);
-    this.#send({ case: "conversationCheckpointUpdate", value: state });
-    if (this.#oddities.keepsOpen)
-      await Promise.race([clientStream.untilGone(), clientStream.out.exchange.halfClosed()]);
-    clientStream.out.end();
+    this.#update({ case: "turnEnded", value: hasNoUsage ? {} : this.#usage(usage) });
+    this.#sendStaged(staged);
+    if (hasLateCheckpoint) await clientStream.sleep(LATE_CHECKPOINT_MS);
+    // The real backend repeats the last one.
+    for (let sent = 0; sent < 2 && !hasNoSettled; sent++)
+      this.#send({ case: "conversationCheckpointUpdate", value: { ...state, pendingToolCalls: [] } });
+    if (keepsOpen) await Promise.race([clientStream.untilGone(), clientStream.out.exchange.halfClosed()]);
+    clientStream.out.end(lastFailure);
   }
 
   /** Charges the account for the turn, once: by what the script says, else by what was sent. */
@@ -196,19 +206,26 @@ export class AgentStage implements Stage {
   }
 
   async #request(requests: readonly Request[]): Promise<readonly string[]> {
-    const { client, transcript } = this.#parts;
+    const { transcript, clientStream } = this.#parts;
     this.#tellTokens();
     transcript.addCalls(
       requests.map(({ callId: id, name, args, display }) => ({ id, name, args, display: display() })),
     );
     for (const { callId, args, display } of requests) this.#announce(callId, args, display());
     this.#update({ case: "toolRequestsListed", value: { callCount: requests.length } });
-    const pending = Promise.all(requests.map(({ exec }) => client.exec(exec)));
+    const intervalMs = this.#oddities.callIntervalMs;
+    this.#oddities.callIntervalMs = 0;
+    const pending: Promise<ExecReply>[] = [];
+    for (const { ask } of requests) {
+      if (pending.length > 0) await clientStream.sleep(intervalMs);
+      pending.push(awaitedLater(ask()));
+    }
     if (this.#oddities.endsAfterCalls) {
       this.#isSettled = true;
-      this.#parts.clientStream.endUnanswered(pending);
+      clientStream.endUnanswered(Promise.all(pending));
     }
-    const [answers] = await Promise.all([pending, this.#checkpointEarly()]);
+    this.#sendStaged(await this.#state(this.#stepsDone, false, "staged"));
+    const answers = await Promise.all(pending);
     this.#hasGoneOn = true;
     const texts = answers.map((answer, index) => {
       const { content, isError } = readExecReply(answer);
@@ -226,11 +243,9 @@ export class AgentStage implements Stage {
     return texts;
   }
 
-  /** Sends a checkpoint of the state before the calls that were just made. */
-  async #checkpointEarly(): Promise<void> {
-    if (!this.#oddities.hasEarlyCheckpoint) return;
-    this.#oddities.hasEarlyCheckpoint = false;
-    await this.checkpoint(this.#stepsDone);
+  /** Sends the state before the calls or the text that came last. From there the real backend makes the calls again. */
+  #sendStaged(value: ConversationStateStructure): void {
+    if (value.pendingToolCalls.length > 0) this.#send({ case: "conversationCheckpointUpdate", value });
   }
 
   /** Announces a call with growing arguments. Each update has them from the beginning. */
@@ -238,6 +253,10 @@ export class AgentStage implements Stage {
     const modelCallId = modelCallIdOf(callId);
     this.#update({ case: "toolCallStarted", value: { callId, toolCall, modelCallId } });
     const json = JSON.stringify(args);
+    this.#update({
+      case: "partialToolCall",
+      value: { callId, toolCall: begunCall(toolCall), argsTextDelta: "", modelCallId },
+    });
     for (const length of new Set([Math.ceil(json.length / 2), json.length])) {
       const argsTextDelta = json.slice(0, length);
       this.#update({ case: "partialToolCall", value: { callId, toolCall, argsTextDelta, modelCallId } });
@@ -276,11 +295,15 @@ export class AgentStage implements Stage {
   }
 
   /** Returns the next checkpoint, after the client has stored all its blobs. */
-  async #state(stepsDone: number, isDone: boolean): Promise<ConversationStateStructure> {
+  async #state(
+    stepsDone: number,
+    isDone: boolean,
+    kind: "state" | "staged" = "state",
+  ): Promise<ConversationStateStructure> {
     const { transcript, turnStart, inputTokens, maxTokens } = this.#parts;
     const tokens = { used: inputTokens + this.#outputTokens, max: maxTokens };
     const stores: Promise<void>[] = [];
-    const state = transcript.state(tokens, (bytes) => {
+    const state = transcript[kind](tokens, (bytes) => {
       const id = blobIdOf(bytes);
       stores.push(this.#store(id, bytes));
       return id;
@@ -306,5 +329,8 @@ export class AgentStage implements Stage {
     void this.#parts.clientStream.write(toBinary(AgentServerMessageSchema, frame));
   }
 }
+
+/** Ids of OpenAI's models have this form: two ids, and a newline between them. */
+const newCallId = (): string => `call_${randomUUID()}\nfc_${randomUUID().replaceAll("-", "")}_0`;
 
 const modelCallIdOf = (callId: string): string => `model_${callId}`;

@@ -8,7 +8,7 @@ import { failureOf, hasNeeded } from "../script/play.ts";
 import { defaultScript } from "./echo.ts";
 
 /**
- * Handles `fail http=…` and `fault refused`, if the script begins with one: they come before the stream. Returns true
+ * Handles `fail http=…`, `fault refused` and `fault sse-type`, if the script begins with one: they come before the stream. Returns true
  * if the response is complete. Over HTTP/1.1 the headers may already be sent; the failure then goes into the end frame.
  * `offers` knows only the tools in the request itself.
  */
@@ -35,6 +35,10 @@ export function endBeforeStream(
   if (step.type === "fault" && step.fault === "refused" && isDue(step.times)) {
     exchange.reset(constants.NGHTTP2_REFUSED_STREAM);
     return true;
+  }
+  if (step.type === "fault" && step.fault === "sse-type" && exchange.transport === "h1" && isDue(step.times)) {
+    out.contentType = "text/event-stream";
+    out.isCompressing = true;
   }
   return false;
 }

@@ -1,5 +1,6 @@
 import { type BidiAppendRequest, BidiService } from "../../gen/aiserver/v1/bidi_pb.ts";
 import { findAppendProblem, readAppend } from "../../wire/agent/bidi-append.ts";
+import { JSON_RUN } from "../../wire/agent/json-run.ts";
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { authenticate } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
@@ -10,7 +11,7 @@ import { type OpenRun, serveBidi, serveDownload } from "./stream-request.ts";
 const openAgentRun: OpenRun = (...parts) => new AgentRun(...parts);
 
 export const runRoutes: Routes = {
-  "POST /agent.v1.AgentService/Run": (exchange, backend) => serveBidi(exchange, backend, openAgentRun),
+  "POST /agent.v1.AgentService/Run": (exchange, backend) => serveBidi(exchange, backend, openAgentRun, JSON_RUN),
   "POST /agent.v1.AgentService/RunSSE": (exchange, backend) => serveDownload(exchange, backend, openAgentRun),
   "POST /aiserver.v1.BidiService/BidiAppend": (exchange, backend) => {
     authenticate(exchange);

@@ -1,6 +1,7 @@
 import { gunzipSync } from "node:zlib";
-import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import type { JsonRun } from "../../wire/agent/json-run.ts";
 import type { Uplink } from "../../wire/agent/rendezvous.ts";
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/connect/envelope.ts";
@@ -8,6 +9,7 @@ import { FrameWriter as StreamWriter, streamFormat } from "../../wire/connect/fr
 import { type Account, authenticate } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
 import type { FrameWriter } from "../frame-writer.ts";
+import { decodeBinary } from "../rpc.ts";
 import type { SimExchange } from "../sim-exchange.ts";
 
 const MAX_FRAME_BYTES = 64 << 20;
@@ -22,19 +24,25 @@ export type OpenRun = (
   out: FrameWriter,
 ) => Uplink<ConnectFailure>;
 
-/** Serves a bidirectional stream. Over HTTP/1.1 it answers 464, like the load balancers of the real backend. */
-export function serveBidi(exchange: SimExchange, backend: Backend, open: OpenRun): void {
+/**
+ * Serves a bidirectional stream. Over HTTP/1.1 it answers 464, like the load balancers of the real backend. With `json` its
+ * client may speak JSON.
+ */
+export function serveBidi(exchange: SimExchange, backend: Backend, open: OpenRun, json?: JsonRun): void {
   if (exchange.transport === "h1") {
     exchange.respond(464, "", {});
     return;
   }
-  const begun = beginStream(exchange, backend);
+  const begun = beginStream(exchange, backend, json);
   if (!begun) return;
   const run = open(backend, begun.account, exchange.header("x-request-id") ?? "", begun.out);
+  const decode = (begun.out.format === "connect-json" && json?.decode) || ((payload: Uint8Array) => payload);
   const decoder = new FrameDecoder({ maxFrameBytes: MAX_FRAME_BYTES });
   exchange.request.on("data", (chunk: Buffer) => {
     try {
-      decoder.push(chunk, (flags, payload) => run.receive(flags & FLAG_COMPRESSED ? inflate(payload) : payload));
+      decoder.push(chunk, (flags, payload) =>
+        run.receive(decode(flags & FLAG_COMPRESSED ? inflate(payload) : payload)),
+      );
     } catch (error) {
       run.stop(unreadable(error, "The stream"));
     }
@@ -64,13 +72,15 @@ export async function serveDownload(exchange: SimExchange, backend: Backend, ope
 export function beginStream(
   exchange: SimExchange,
   { openRuns }: Backend,
+  json?: JsonRun,
 ): { account: Account; out: FrameWriter } | undefined {
   const format = streamFormat(exchange.header("content-type"));
-  if (!format) {
+  const isJson = format === "connect-json";
+  if (!format || (isJson && !json)) {
     exchange.respond(415, "", { "accept-post": "application/connect+proto" });
     return undefined;
   }
-  const out = new StreamWriter(exchange, format);
+  const out = new StreamWriter(exchange, format, isJson ? json?.encode : undefined);
   openRuns.add(exchange);
   exchange.onOver(() => openRuns.delete(exchange));
   try {
@@ -100,7 +110,7 @@ export async function readFirstMessage<D extends DescMessage>(
     new FrameDecoder({ maxFrameBytes: MAX_FRAME_BYTES }).push(body, (flags, payload) => {
       first ??= flags & FLAG_COMPRESSED ? inflate(payload) : payload;
     });
-    if (first) return fromBinary(schema, first);
+    if (first) return decodeBinary(schema, first);
   } catch (error) {
     throw unreadable(error, schema.name);
   }

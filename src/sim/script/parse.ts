@@ -91,11 +91,13 @@ const STEPS: Readonly<Record<string, (rest: string) => Step>> = {
     if (!fault) throw new Error(`fault needs one of ${FAULT_KINDS.join(", ")}`);
     const { options } = takeOptions(more);
     const code = numberOption(options, "code", HTTP2_CODE);
+    const ms = numberOption(options, "ms", MILLISECONDS);
     return {
       type: "fault",
       fault,
       times: numberOption(options, "times", TIMES) ?? 1,
       ...(code === undefined ? {} : { code }),
+      ...(ms === undefined ? {} : { ms }),
     };
   },
   need(rest) {
@@ -120,6 +122,7 @@ function parseFail(rest: string): FailStep {
   const retryAfterS = numberOption(options, "retry", SECONDS);
   const retryable = options.get("retryable");
   const title = options.get("title");
+  const errorType = options.get("type");
   return {
     type: "fail",
     code: hasCode ? (first.word as ConnectCode) : connectCodeFromHttp(http ?? 500),
@@ -130,6 +133,7 @@ function parseFail(rest: string): FailStep {
     ...(title === undefined ? {} : { title }),
     ...(retryable === undefined ? {} : { retryable: retryable !== "false" }),
     ...(retryAfterS === undefined ? {} : { retryAfterS }),
+    ...(errorType === undefined ? {} : { errorType }),
   };
 }
 
@@ -138,7 +142,7 @@ function takeWord(text: string): { word: string; rest: string } {
   return { word, rest };
 }
 
-const OPTION = /^(title|retryable|retry|times|http|code)=("[^"]*"|\S*)(?:\s+|$)/;
+const OPTION = /^(title|retryable|retry|times|type|http|code|ms)=("[^"]*"|\S*)(?:\s+|$)/;
 
 /** Takes leading `key=value` pairs, and words that match, and returns the rest unchanged. */
 function takeOptions(text: string, wordForm?: RegExp) {

@@ -21,7 +21,7 @@ export interface Stage {
   /** Injects the fault. Throws if nothing can follow it. */
   fault(step: FaultStep): Promise<void>;
   sleep(ms: number): Promise<void>;
-  /** Called after every step with the number of steps done. */
+  /** Called between two steps with the number of steps done. */
   checkpoint(stepsDone: number): Promise<void>;
   skip(reason: string): void;
 }
@@ -116,7 +116,8 @@ export async function play(
         step satisfies never;
     }
     hasActed = true;
-    await stage.checkpoint(index + 1);
+    // After the last step the end of the turn brings one.
+    if (steps.slice(index + 1).some(acts)) await stage.checkpoint(index + 1);
   }
 
   if (!hasActed) {
@@ -125,6 +126,8 @@ export async function play(
   }
   return usage;
 }
+
+const acts = ({ type }: Step): boolean => !["wait", "usage", "need", "next", "invalid"].includes(type);
 
 /** True if each `need` has at least one offered tool. Otherwise the script is not meant for this client. */
 export function hasNeeded(steps: readonly Step[], offers: (tool: string) => boolean): boolean {
@@ -137,7 +140,10 @@ export function failureOf(step: FailStep, text: string): ConnectFailure {
     error === undefined ? undefined : { error, title: step.title, detail: text, retryable: step.retryable };
   return new ConnectFailure(step.code, details ? "Error" : text || "Error", {
     ...(details ? { details } : {}),
-    ...(step.retryAfterS === undefined ? {} : { metadata: { "retry-after": String(step.retryAfterS) } }),
+    metadata: {
+      ...(step.retryAfterS === undefined ? {} : { "retry-after": String(step.retryAfterS) }),
+      ...(step.errorType === undefined ? {} : { "x-cursor-inference-request-error-type": step.errorType }),
+    },
     ...(step.http === undefined ? {} : { http: step.http }),
   });
 }

@@ -16,6 +16,7 @@ export function stepsDone(
   isSameTool = sameName,
 ): number {
   const matched = new Set<number>();
+  const begun = new Set<number>();
   let done = 0;
   for (const call of calls) {
     const own = steps.findIndex(
@@ -27,6 +28,12 @@ export function stepsDone(
     );
     const index = own >= 0 ? own : steps.findIndex((step, at) => at >= done && step.type === "exec");
     if (index < 0) continue;
+    const step = steps[index];
+    if (step?.type === "exec" && step.exec === "edit" && !begun.has(index)) {
+      // It is two requests: the read, and the write.
+      begun.add(index);
+      continue;
+    }
     matched.add(index);
     done = Math.max(done, index + 1);
   }

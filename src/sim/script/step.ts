@@ -37,6 +37,8 @@ export interface FailStep {
   readonly title?: string;
   readonly retryable?: boolean;
   readonly retryAfterS?: number;
+  /** The value of `x-cursor-inference-request-error-type` in the metadata. */
+  readonly errorType?: string;
   readonly text: string;
   readonly times: number;
 }
@@ -46,6 +48,8 @@ export interface FaultStep {
   readonly fault: FaultKind;
   /** The HTTP/2 error code of `rst` and `goaway`, instead of the default. */
   readonly code?: number;
+  /** The time between the calls of a `slow-batch`, instead of the default. */
+  readonly ms?: number;
   readonly times: number;
 }
 
@@ -54,6 +58,7 @@ export const EXEC_KINDS = [
   "shell_stream",
   "read",
   "write",
+  "edit",
   "delete",
   "ls",
   "grep",
@@ -78,8 +83,11 @@ export const FAULT_KINDS = [
   "end-after-calls",
   "keep-open",
   "late-checkpoint",
-  "early-checkpoint",
+  "no-settled",
   "no-usage",
   "dup-frame",
+  "slow-batch",
+  "sse-type",
+  "error-after-end",
 ] as const;
 type FaultKind = (typeof FAULT_KINDS)[number];

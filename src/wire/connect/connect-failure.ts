@@ -56,6 +56,8 @@ export interface FailureDetails {
   readonly title?: string | undefined;
   readonly detail?: string | undefined;
   readonly retryable?: boolean | undefined;
+  /** What the user has to do, such as `login`. */
+  readonly actionRequired?: string | undefined;
 }
 
 /** A Connect error, in the form of the real backend. */
@@ -93,6 +95,9 @@ export class ConnectFailure extends Error {
         title: details.title ?? "",
         detail: details.detail ?? "",
         ...(details.retryable === undefined ? {} : { isRetryable: details.retryable }),
+        ...(details.actionRequired === undefined
+          ? {}
+          : { analyticsMetadata: { actionRequired: details.actionRequired } }),
       },
       isExpected: true,
     });
@@ -102,8 +107,8 @@ export class ConnectFailure extends Error {
       details: [
         {
           type: ErrorDetailsSchema.typeName,
-          value: Buffer.from(toBinary(ErrorDetailsSchema, message)).toString("base64").replace(/=+$/, ""),
           debug: toJson(ErrorDetailsSchema, message),
+          value: Buffer.from(toBinary(ErrorDetailsSchema, message)).toString("base64").replace(/=+$/, ""),
         },
       ],
     };

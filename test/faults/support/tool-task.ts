@@ -3,7 +3,7 @@ import { answersTo, callsOf, type Messages, TOOLS } from "../../gateway/support/
 
 /** Five tools, two of them at once, then one, then two; text before, between and after. */
 const SCRIPT =
-  '@sim say begin ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say then ;; fault early-checkpoint ;; call look {"at":"c"} ;; wait ;; ' +
+  '@sim say begin ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say then ;; call look {"at":"c"} ;; wait ;; ' +
   'call look {"at":"d"} ;; call look {"at":"e"} ;; ' +
   "say {{result.0}} {{result.1}} {{result.2}} {{result.3}} {{result.4}}";
 

@@ -35,11 +35,11 @@ async function played(script: string, isSlow: boolean): Promise<readonly string[
 
 describe("the steps of a script", () => {
   it.each([
-    ["say a b", ["text a", "text b", "done 1"]],
-    ["think a b ;; say c", ["thinking a", "thinking b", "thought", "done 1", "text c", "done 2"]],
-    ["tokens 2 0 ;; say c", ["text t0", "text t1", "done 1", "text c", "done 2"]],
-    ["silent 1 ;; say c", ["sleep", "done 1", "text c", "done 2"]],
-    ["think a ;; call look {} ;; call see {}", ["thinking a", "thought", "done 1", "call look,see", "done 3"]],
+    ["say a b", ["text a", "text b"]],
+    ["think a b ;; say c", ["thinking a", "thinking b", "thought", "done 1", "text c"]],
+    ["tokens 2 0 ;; say c", ["text t0", "text t1", "done 1", "text c"]],
+    ["silent 1 ;; say c", ["sleep", "done 1", "text c"]],
+    ["think a ;; call look {} ;; call see {}", ["thinking a", "thought", "done 1", "call look,see"]],
   ])("end before the next begins, however slow the reader is: %s", async (script, expected) => {
     expect(await played(script, false)).toEqual(expected);
     expect(await played(script, true)).toEqual(expected);

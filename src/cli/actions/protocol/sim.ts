@@ -17,6 +17,7 @@ export interface SimFlags {
   readonly legacy: "on" | "deprecated";
   readonly lenient: boolean;
   readonly bootstrapMs: number;
+  readonly idleMs: number;
   readonly tokenTtl: number;
   readonly refreshTokens: "reusable" | "rotating";
   readonly pollInterval: number;
@@ -39,6 +40,7 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
     legacy: flags.legacy,
     isLenient: flags.lenient,
     bootstrapMs: flags.bootstrapMs,
+    idleMs: flags.idleMs,
     tokenTtlS: flags.tokenTtl,
     refreshTokens: flags.refreshTokens,
     pollIntervalMs: flags.pollInterval,

@@ -21,6 +21,7 @@ export const simCommand = () =>
     )
     .option("--lenient", "record protocol violations in the trace and continue", false)
     .option("--bootstrap-ms <n>", "delay before the first frame of a new run, in milliseconds", wholeNumber, 0)
+    .option("--idle-ms <n>", "end a run whose client sends nothing for so long; 0 is no limit", wholeNumber, 0)
     .option("--token-ttl <s>", "lifetime of issued tokens, in seconds", wholeNumber, 3600)
     .addOption(
       new Option("--refresh-tokens <kind>", "whether a refresh token can be reused or each use replaces it")

@@ -17,6 +17,9 @@ const NATIVE_EXECS = {
 
 export type NativeExec = keyof typeof NATIVE_EXECS;
 
+/** What the real backend asks for with every shell command. */
+export const SHELL_LIMITS = { hardTimeout: 86_400_000, fileOutputThresholdBytes: 40_000, closeStdin: true } as const;
+
 const LOOSE = { ignoreUnknownFields: true };
 
 /** Makes an exec request from arguments in protobuf JSON. Throws if a field has the wrong type. */

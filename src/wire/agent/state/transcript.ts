@@ -23,6 +23,14 @@ type Entry =
       result?: Pick<ToolMessage, "content" | "isError">;
     };
 
+const isOpen = (entry: Entry): boolean => entry.type === "call" && !entry.result;
+
+/** Tokens in the model's window, and its size. */
+interface WindowTokens {
+  readonly used: number;
+  readonly max: number;
+}
+
 /** Records a run on the server's side, and builds the states after it. */
 export class Transcript {
   readonly #before: ConversationStateStructure;
@@ -84,10 +92,28 @@ export class Transcript {
    * Returns the state after the run. The client must have every added blob before it gets the state. Blobs of earlier
    * states are added again.
    */
-  state(tokens: { readonly used: number; readonly max: number }, add: AddBlob): ConversationStateStructure {
+  state(tokens: WindowTokens, add: AddBlob): ConversationStateStructure {
+    return this.#stateOf(this.#entries, this.#entries.filter(isOpen), tokens, add);
+  }
+
+  /** Returns the state before the open calls, or else before the text since the last result, with these as pending. */
+  staged(tokens: WindowTokens, add: AddBlob): ConversationStateStructure {
+    const entries = this.#entries;
+    const firstOpen = entries.findIndex(isOpen);
+    const end = firstOpen < 0 ? 1 + entries.findLastIndex(({ type }) => type === "user" || type === "call") : firstOpen;
+    const pending = entries.slice(end).filter(({ type }) => type !== "thinking");
+    return this.#stateOf(entries.slice(0, end), pending, tokens, add);
+  }
+
+  #stateOf(
+    done: readonly Entry[],
+    pending: readonly Entry[],
+    tokens: WindowTokens,
+    add: AddBlob,
+  ): ConversationStateStructure {
     const before = this.#before;
     const addRoot = (root: JsonObject) => add(Buffer.from(JSON.stringify(root)));
-    const turns = turnsOf(this.#entries, ({ type }) => type === "user").map((entries) => ({
+    const turns = turnsOf(done, ({ type }) => type === "user").map((entries) => ({
       entries,
       roots: rootsOf(entries).map(addRoot),
     }));
@@ -98,6 +124,9 @@ export class Transcript {
         ...this.#unrooted.map((message) => addRoot(rootOf(message))),
         ...turns.flatMap(({ roots }) => roots),
       ],
+      pendingToolCalls: rootsOf(pending).flatMap(({ content }) =>
+        (content as JsonObject[]).map((part) => JSON.stringify(part)),
+      ),
       turns: [...before.turns, ...turns.map(({ entries, roots }) => this.#addTurn(entries, roots, add))],
       tokenDetails: create(TokenDetailsSchema, { usedTokens: tokens.used, maxTokens: tokens.max }),
     };
