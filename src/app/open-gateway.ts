@@ -46,6 +46,8 @@ export interface OpenOptions {
   readonly writeLog: (text: string) => void;
   /** Replaces the registry's drivers. The settings must have been loaded for the same ones. */
   readonly drivers?: readonly DriverModule[];
+  /** Opens the door for the commands of this machine. */
+  readonly hasDoor?: boolean;
   /** Absent: there is no dashboard. */
   readonly dashboard?: DashboardServices;
 }
@@ -221,6 +223,9 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       moreRoutes:
         options.dashboard &&
         composeDashboard({ ...options.dashboard, loaded, opened, isDemo: options.isDemo, running: () => running }),
+      door: options.hasDoor
+        ? { home, facts: () => ({ cursorUrl: running?.cursorUrl ?? null, bridgeUrl: running?.bridgeUrl ?? null }) }
+        : undefined,
       clientTap: capture?.clientTap,
       log,
       redactor,

@@ -2,7 +2,8 @@ import { loadConfig } from "../app/load-config.ts";
 import { newKey } from "../config/key-file.ts";
 import { type ErrorKind, ExcursorError, type ReportedCode } from "../core/errors.ts";
 import { isBadPort } from "../core/http/bad-port.ts";
-import { type GatewayAddress, gatewayAddress } from "./gateway-address.ts";
+import { askDoor } from "./ask-door.ts";
+import { findGateway, type GatewayAddress } from "./gateway-address.ts";
 
 export interface ClientFlags {
   readonly url?: string | undefined;
@@ -17,7 +18,7 @@ interface GatewayRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A gateway that a command uses over HTTP, like any other client. */
+/** A gateway that a command uses over HTTP, as clients do. */
 export interface GatewayClient {
   /** Throws the error that the gateway answers with. */
   call(path: string, init?: GatewayRequest): Promise<Response>;
@@ -26,7 +27,7 @@ export interface GatewayClient {
 /** Runs the work with a running gateway, or with a demo gateway that is stopped afterwards. */
 export async function withGateway(flags: ClientFlags, work: (gateway: GatewayClient) => Promise<void>): Promise<void> {
   if (!flags.demo) {
-    await work(createClient(gatewayAddress(flags)));
+    await work(createClient(await findGateway(flags)));
     return;
   }
   const { openGateway } = await import("../app/open-gateway.ts");
@@ -42,15 +43,23 @@ export async function withGateway(flags: ClientFlags, work: (gateway: GatewayCli
   }
 }
 
-export function createClient({ url, key }: GatewayAddress): GatewayClient {
+/** A typed URL gets the key, and no redirect does. */
+export function createClient({ url, key, door }: GatewayAddress): GatewayClient {
   return {
     async call(path, init) {
-      const response = await fetch(url + path, {
+      const sendsKey = door?.isKeyGiven ?? true;
+      const request = {
         method: init?.body ? "POST" : "GET",
-        headers: { authorization: `Bearer ${key.reveal()}`, "content-type": "application/json", ...init?.headers },
+        headers: {
+          ...(sendsKey && { authorization: `Bearer ${key.reveal()}` }),
+          "content-type": "application/json",
+          ...init?.headers,
+        },
         ...(init?.body && { body: JSON.stringify(init.body) }),
         ...(init && { signal: init.signal }),
-      }).catch((error: unknown) => {
+      };
+      const sent = door ? askDoor(door.address, path, request) : fetch(url + path, { ...request, redirect: "error" });
+      const response = await sent.catch((error: unknown) => {
         if (init?.signal.aborted) throw error;
         if (isBadPort(error)) {
           throw new ExcursorError("bad_port", `${url} has a port that fetch blocks, as browsers do.`, {

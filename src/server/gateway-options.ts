@@ -12,6 +12,7 @@ import type { PageAccess } from "./gate/page-access.ts";
 import type { RequestCounter } from "./gate/request-counter.ts";
 import type { ServerView } from "./live-requests.ts";
 import type { ClientTap } from "./routes/client-tap.ts";
+import type { DoorFacts } from "./routes/door-route.ts";
 import type { Readiness } from "./routes/health-routes.ts";
 import type { MetricsRouteOptions } from "./routes/metrics-route.ts";
 import type { RequestPasser } from "./routes/pass-route.ts";
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   readonly websocket?: "on" | "off";
   /** Lets all programs of the same user in as the owner, and needs no key. */
   readonly trustsUser?: boolean | undefined;
+  /** Absent: there is no door for the commands of this machine. */
+  readonly door?: { readonly home: string; readonly facts: () => Omit<DoorFacts, "host" | "port"> } | undefined;
   readonly limits: Limits;
   /** Returns how many requests a principal may make in a minute; undefined if there is no limit. */
   readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;

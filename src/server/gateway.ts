@@ -25,10 +25,12 @@ import { UnverifiedTokens } from "./gate/unverified-tokens.ts";
 import { type Exchange, GatewayExchange } from "./gateway-exchange.ts";
 import type { Gateway, GatewayOptions } from "./gateway-options.ts";
 import { loop, noSuchRoute, shuttingDown, wrongMethod } from "./gateway-refusals.ts";
-import { listen } from "./listener.ts";
+import { type ListenOptions, listen } from "./listener.ts";
 import { liveRequests, type ServerView } from "./live-requests.ts";
 import { logRequest } from "./log-request.ts";
+import { openDoor } from "./open-door.ts";
 import { Refusal } from "./refusal.ts";
+import { doorRoute } from "./routes/door-route.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
 import { createFaceGuess } from "./routes/guess-face.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
@@ -50,13 +52,15 @@ const WATCH_MS = 250;
 
 /** Starts the gateway. Throws if it listens beyond loopback with a key that could be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, limits, engine, faces, faceContext, log, redactor, issued, page } = options;
+  const { host, limits, engine, faces, faceContext, log, redactor, issued, page, door } = options;
   const rate = new RequestRate(options.requestsPerMinuteOf ?? (() => undefined), options.requestCounter);
   checkBind(host, options.key);
   const active = new Set<Exchange>();
   const sockets = new Sockets(new Seats("WebSocket connections", limits.socketsPerKey));
   /** Connections that carried a request with an accepted key or token. */
   const trusted = new WeakSet<Socket>();
+  /** Connections through the door. */
+  const owners = new WeakSet<Socket>();
   const requests = new Seats("requests", limits.requestsPerKey);
   const unverified = new UnverifiedTokens({
     maxRequests: limits.unverifiedRequests,
@@ -72,6 +76,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let onIdle = () => {};
   const routes: readonly Route[] = [
     ...healthRoutes(faces[0], () => (isDraining ? "draining" : (options.readiness?.() ?? "ready"))),
+    ...(door ? [doorRoute(faces[0], () => ({ host, port: listener.port, ...door.facts() }))] : []),
     ...(options.metricsRoute ? [metricsRoute(faces[0], options.metricsRoute)] : []),
     ...faces.flatMap((face) =>
       faceRoutes(face, faceContext, {
@@ -255,7 +260,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let gate: Gate = () => {
     throw new Refusal(503, "busy", "The gateway is starting.");
   };
-  const listener = await listen({
+  const listenOptions: ListenOptions = {
     host,
     port: options.port,
     limits,
@@ -266,20 +271,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       busy: () => new Set([...active].map(({ request }) => request.socket)),
       isTrusted: (socket) => trusted.has(socket),
     },
-  });
+  };
+  const listener = await listen(listenOptions);
   const { port } = listener;
-  gate = createGate({ ...options, port, keys: issued?.keys });
+  gate = createGate({ ...options, port, keys: issued?.keys, isOwners: (socket) => owners.has(socket) });
+  const onConnection = (socket: Socket) => owners.add(socket);
+  const listenAt = (path: string) => listen({ ...listenOptions, path, onConnection });
+  const opened = door && (await openDoor({ ...door, port, listenAt, log }));
   const removeStats = options.metrics?.addServer(() => ({
     requests: [...active].filter(({ notes, isInternal }) => !isInternal && notes.route !== METRICS_PATH).length,
     streams: streams.taken,
   }));
-  const watch = setInterval(() => {
-    if (!issued) return;
-    const ids = issued.keys.ids();
-    const isRevoked = ({ id }: Principal) => isIssued(id) && !ids.has(id);
-    cancelRevoked(active, isRevoked);
-    sockets.revoke(isRevoked);
-  }, WATCH_MS).unref();
+  const watch = issued && watchRevoked(issued.keys, active, sockets);
 
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
@@ -299,10 +302,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       clearInterval(watch);
       removeStats?.();
       sockets.terminate();
+      // First, so that nobody else has the port while the door is open.
+      await opened?.close();
       await listener.close();
     },
   };
 }
+
+/** Ends what a key does once it is revoked. */
+const watchRevoked = (keys: KnownKeys, active: ReadonlySet<Exchange>, sockets: Sockets): NodeJS.Timeout =>
+  setInterval(() => {
+    const ids = keys.ids();
+    const isRevoked = ({ id }: Principal) => isIssued(id) && !ids.has(id);
+    cancelRevoked(active, isRevoked);
+    sockets.revoke(isRevoked);
+  }, WATCH_MS).unref();
 
 /** Returns the name of the key that a request came with, for people. */
 function keyNameOf({ id, token }: Principal, keys: KnownKeys | undefined): string {

@@ -13,12 +13,15 @@ export interface Listener {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
+  /** A Unix socket or a named pipe, instead of host and port. */
+  readonly path?: string;
   readonly limits: Limits;
   readonly onRequest: RequestListener;
   /** Called with a request for a WebSocket, and the bytes that came after its headers. Absent: `onRequest` gets it. */
   readonly onWebSocket?: (request: IncomingMessage, response: ServerResponse, head: Buffer) => void;
   /** Answers, or closes, a connection with a request that the parser refuses. Absent: Node does, without a body. */
   readonly onUnreadable?: (error: ParserError, socket: Socket) => void;
+  readonly onConnection?: (socket: Socket) => void;
   readonly use: ConnectionUse;
 }
 
@@ -30,7 +33,7 @@ const MAX_CHECK_MS = 5000;
 
 /** Listens for HTTP/1.1 with strict parsing and all limits that Node enforces. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, limits, onRequest, onWebSocket, onUnreadable, use } = options;
+  const { limits, onRequest, onWebSocket, onUnreadable, use } = options;
   const server = createServer({
     // Before Node 24.9, requests for other protocols come as upgrades, too. They are answered all the same.
     ...{ shouldUpgradeCallback: asksForWebSocket },
@@ -48,7 +51,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // Node must not drop headers: the gate refuses requests with too many.
   server.maxHeadersCount = 0;
   const connections = new ConnectionLimit(limits.connections, use);
-  server.on("connection", (socket: Socket) => connections.add(socket));
+  server.on("connection", (socket: Socket) => {
+    options.onConnection?.(socket);
+    connections.add(socket);
+  });
   // A client that has closed its side still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
   // With `Expect: 100-continue` the gate decides before the client sends the body.
@@ -58,7 +64,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     server.on("upgrade", (request, socket, head) => onWebSocket(request, responseOn(socket as Socket, request), head));
   }
   if (onUnreadable) server.on("clientError", (error, socket) => onUnreadable(error, socket as Socket));
-  await bind(server, host, port);
+  await bind(server, options);
   return {
     port: (server.address() as AddressInfo).port,
     close() {
@@ -109,11 +115,11 @@ function answerInTurn(onRequest: RequestListener): RequestListener {
   };
 }
 
-function bind(server: Server, host: string, port: number): Promise<void> {
+function bind(server: Server, { host, port, path }: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(listenError(error, host, port));
+    const onError = (error: NodeJS.ErrnoException) => reject(listenError(error, path ?? host, port));
     server.once("error", onError);
-    server.listen({ host, port }, () => {
+    server.listen(path === undefined ? { host, port } : { path }, () => {
       server.off("error", onError);
       resolve();
     });

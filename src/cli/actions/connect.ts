@@ -8,10 +8,11 @@ import { SNIPPETS } from "../../client-config/snippets.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { askInDialect, dialectTitle } from "../dialects/ask-in-dialect.ts";
 import { exitCodeOf } from "../exit-codes.ts";
-import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
+import { checkPortIsKnown, findGateway, gatewayAddress } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
 import { offeredModels } from "../offered-models.ts";
 import { PROOFS, type Proof } from "../proofs.ts";
+import { proveAddress } from "../proven-gateway.ts";
 import { createReport } from "../terminal/connect-report.ts";
 import { formatTable } from "../terminal/format-table.ts";
 import { runGuide } from "./guide.ts";
@@ -50,8 +51,9 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
     return;
   }
   const recipe = findRecipe(client);
-  const address = gatewayAddress(flags);
-  checkPortIsKnown(address);
+  checkPortIsKnown(gatewayAddress(flags));
+  const address = await findGateway(flags);
+  await proveAddress(address, true);
   const gateway = createClient(address);
   const file = resolve(flags.file ?? recipe.file(thisMachine()));
   const interrupt = new AbortController();

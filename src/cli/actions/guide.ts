@@ -8,7 +8,7 @@ import { keyOf } from "../../config/key-file.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/turn.ts";
 import { writePrivate } from "../../files/write-private.ts";
-import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
+import { checkPortIsKnown, findGateway, gatewayAddress } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
 import { offeredModels } from "../offered-models.ts";
 
@@ -24,8 +24,8 @@ const TUNNEL_TIMEOUT_MS = 15_000;
 
 /** Prints what to do by hand. If a tunnel is given, writes the gateway's settings for it and tries it. */
 export async function runGuide(guide: ClientGuide, flags: GuideFlags): Promise<void> {
-  const address = gatewayAddress(flags);
-  checkPortIsKnown(address);
+  checkPortIsKnown(gatewayAddress(flags));
+  const address = await findGateway(flags);
   const loaded = loadConfig({ flags: {}, environment: process.env });
   const tunnel = flags.tunnel === undefined ? undefined : readTunnel(flags.tunnel);
   const models = await offeredModels(createClient(address));

@@ -41,6 +41,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   const gateway = await openGateway(loaded, {
     isDemo: demo,
     writeLog: (text) => process.stderr.write(text),
+    hasDoor: true,
     dashboard: {
       version: version(),
       async examine() {

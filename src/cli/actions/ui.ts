@@ -1,7 +1,8 @@
 import { ExcursorError } from "../../core/errors.ts";
-import { type AddressFlags, gatewayAddress } from "../gateway-address.ts";
+import { type AddressFlags, findGateway } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
 import { openBrowser } from "../open-browser.ts";
+import { proveAddress } from "../proven-gateway.ts";
 
 interface UiFlags extends AddressFlags {
   readonly open: boolean;
@@ -13,14 +14,18 @@ interface Link {
   readonly expiresInMs: number;
 }
 
+/** An answer must not lead the browser to another host. */
+const LINK = /^\/ui\/link\/[\w-]+$/;
 const TIMEOUT_MS = 10_000;
 
 /** Creates a one-time link at the running gateway, prints it, and opens it. */
 export async function runUi({ open, json, ...flags }: UiFlags): Promise<void> {
-  const address = gatewayAddress(flags);
+  const address = await findGateway(flags).catch(explain);
+  await proveAddress(address, false);
   const request = { body: {}, signal: AbortSignal.timeout(TIMEOUT_MS) };
   const response = await createClient(address).call("/ui/links", request).catch(explain);
   const { path, expiresInMs } = (await response.json()) as Link;
+  if (!LINK.test(path)) throw new ExcursorError("upstream-protocol", "The gateway's answer has no link.");
   const url = address.url + path;
   if (json) {
     process.stdout.write(`${JSON.stringify({ url, expiresInMs })}\n`);

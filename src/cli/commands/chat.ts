@@ -8,7 +8,7 @@ export const chatCommand = () =>
     .option("-s, --system <text>", "system prompt")
     .option("--effort <level>", "reasoning effort, such as low, medium or high")
     .option("--tools", "offer the model two harmless demo tools, current_time and roll_dice", false)
-    .option("--url <url>", "gateway URL; default: the one in your settings")
+    .option("--url <url>", "URL of a gateway elsewhere; it gets the key")
     .option("--key <key>", "API key of the gateway")
     .option("--demo", "use the built-in simulator instead of a running gateway", false)
     .addHelpText(

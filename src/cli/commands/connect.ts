@@ -9,7 +9,7 @@ export const connectCommand = () =>
     )
     .option("-m, --model <model>", "default model of the client; `excursor models` lists them", "auto")
     .option("--file <path>", "configuration file of the client; default: its usual place")
-    .option("--url <url>", "gateway URL; default: the one in your settings")
+    .option("--url <url>", "URL of a gateway elsewhere; it gets the key")
     .option("--key <key>", "API key of the gateway")
     .option(
       "--tunnel <url>",

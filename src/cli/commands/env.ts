@@ -4,7 +4,7 @@ import { portNumber } from "../option-values.ts";
 export const envCommand = () =>
   new Command("env")
     .description("Print the environment variables that point OpenAI clients at the gateway.")
-    .option("--port <n>", "port of the gateway; default: the one in your settings", portNumber)
+    .option("--port <n>", "port of the gateway, if several run here", portNumber)
     .addOption(
       new Option("--shell <name>", "shell syntax to print")
         .choices(["sh", "fish", "powershell"] as const)
@@ -13,12 +13,13 @@ export const envCommand = () =>
     .option("--json", "print a JSON object", false)
     .addHelpText("after", '\nUse it:\n  eval "$(excursor env)"\n  excursor env --shell fish | source')
     .action(async ({ shell, json, port }) => {
-      const [{ checkPortIsKnown, gatewayAddress }, { formatEnvironment }] = await Promise.all([
+      const [{ findGateway }, { proveAddress }, { formatEnvironment }] = await Promise.all([
         import("../gateway-address.ts"),
+        import("../proven-gateway.ts"),
         import("../terminal/format-environment.ts"),
       ]);
-      const address = gatewayAddress({ port });
-      checkPortIsKnown(address);
+      const address = await findGateway({ port });
+      await proveAddress(address, true);
       const variables = { OPENAI_BASE_URL: `${address.url}/v1`, OPENAI_API_KEY: address.key.reveal() };
       process.stdout.write(json ? `${JSON.stringify(variables)}\n` : formatEnvironment(variables, shell));
     });

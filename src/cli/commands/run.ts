@@ -1,11 +1,13 @@
 import { Command } from "@commander-js/extra-typings";
+import { portNumber } from "../option-values.ts";
 
 export const runCommand = () =>
   new Command("run")
     .description("Start a program whose Cursor, OpenAI and Anthropic clients use the gateway that runs here.")
     .argument("<command...>", "the program and its arguments, after --")
-    .option("--url <url>", "address of the gateway, if not the one of the settings")
-    .option("--cursor-url <url>", "address that `serve --cursor-face` printed, if not the one of the settings")
+    .option("--port <n>", "port of the gateway, if several run here", portNumber)
+    .option("--url <url>", "address of a gateway elsewhere; it gets the key")
+    .option("--cursor-url <url>", "address that its `serve --cursor-face` printed")
     .option(
       "--with-key",
       "give Cursor's clients the gateway's key: your own models only, without a Cursor account",

@@ -5,8 +5,8 @@ export const uiCommand = () =>
   new Command("ui")
     .description("Open the dashboard of the running gateway in the browser, by a link that works once, for a minute.")
     .option("--no-open", "only print the link")
-    .option("--url <url>", "gateway to open; default: the one of the settings")
-    .option("--port <n>", "port of the gateway on this machine (default: 8787)", portNumber)
+    .option("--url <url>", "URL of a gateway elsewhere; it gets the key")
+    .option("--port <n>", "port of the gateway, if several run here", portNumber)
     .option("--key <key>", "the gateway's own key; use EXCURSOR_KEY to keep it out of the process list")
     .option("--json", "print JSON; does not open the browser", false)
     .action(async (flags) => {

@@ -84,7 +84,7 @@ export async function examine(options: ExamineOptions): Promise<readonly NamedFi
     const accounts = openAccounts(loaded, { onSecret, onNotice: () => {} });
     const { origin, transport } = accounts;
     try {
-      await run([bridgeCheck(loaded.values, transport)]);
+      await run([bridgeCheck(loaded.values)]);
       await run(await upstreamChecks({ ...accounts, config: loaded.values, onSecret }));
       const isCursorWanted = isDemo || (await wantsCursor(loaded.values, accounts));
       if (!isCursorWanted) report("cursor", skip("No account is signed in. Other upstreams and agents need none."));

@@ -106,7 +106,7 @@ const versionsOf = ({ values }: LoadedConfig) => ({
 });
 
 async function logLines(file: string | undefined): Promise<readonly string[]> {
-  if (file === undefined) return gatewayLog({});
+  if (file === undefined) return gatewayLog();
   const text = readSmallFile(file, MAX_LOG_BYTES);
   if (text === undefined) throw new ExcursorError("not-found", `${file} does not exist.`);
   return text.trimEnd().split("\n").slice(-MAX_LOG_LINES);

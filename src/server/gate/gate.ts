@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { Limits } from "../../config/limits.ts";
 import type { ErrorCode } from "../../core/error-codes.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -26,6 +27,8 @@ export interface GateOptions {
   readonly page?: PageAccess | undefined;
   /** Lets all programs of the same user in as the owner, and needs no key. */
   readonly trustsUser?: boolean | undefined;
+  /** True for a connection through the door, which only the owner can open. */
+  readonly isOwners?: (socket: Socket) => boolean;
   readonly limits: Limits;
   readonly now?: (() => number) | undefined;
 }
@@ -57,7 +60,8 @@ export function createGate(options: GateOptions): Gate {
       return OWNER;
     }
     if (page) checkPage(request, page);
-    const identity = withoutKey(identify(request, keys), page !== undefined && needsNoKey(request, page));
+    const isKeyless = options.isOwners?.(request.socket) || (page !== undefined && needsNoKey(request, page));
+    const identity = withoutKey(identify(request, keys), isKeyless);
     if (identity.type === "wrong" && !isOpen) {
       const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", identity.digest);
       throw page ? withoutInvitation(refusal) : refusal;

@@ -1,7 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { KEY, setUpGateway } from "../../gateway/support/gateway-process.ts";
@@ -29,19 +27,19 @@ describe("excursor run", () => {
   it("leads the clients of a program here, and ends with its exit code", async () => {
     const { start: serve, home } = await setUpGateway();
     const { url, cursorUrl = "" } = await serve("--cursor-face", "--cursor-port", "0");
-    const where = ["--url", url, "--cursor-url", cursorUrl];
-    const { code, stdout, stderr } = await start(home, ...where, "--with-key", "--", "node", "-e", PRINT).done;
-    expect(stderr).toBe("");
-    expect(code).toBe(7);
-    const face = [cursorUrl, cursorUrl, cursorUrl, KEY];
-    expect(JSON.parse(stdout)).toEqual([...face, `${url}/v1`, KEY, url, KEY, ""]);
+    for (const where of [[], ["--url", url, "--cursor-url", cursorUrl]]) {
+      const { code, stdout, stderr } = await start(home, ...where, "--with-key", "--", "node", "-e", PRINT).done;
+      expect([code, stderr]).toEqual([7, ""]);
+      const face = [cursorUrl, cursorUrl, cursorUrl, KEY];
+      expect(JSON.parse(stdout)).toEqual([...face, `${url}/v1`, KEY, url, KEY, ""]);
+    }
   });
 
   it("passes signals on", async () => {
     const { start: serve, home } = await setUpGateway();
-    const { url, cursorUrl = "" } = await serve("--cursor-face", "--cursor-port", "0");
+    await serve("--cursor-face", "--cursor-port", "0");
     const script = "process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1000); console.log('up')";
-    const { child, done } = start(home, "--url", url, "--cursor-url", cursorUrl, "--", "node", "-e", script);
+    const { child, done } = start(home, "--", "node", "-e", script);
     await once(child.stdout, "data");
     child.kill("SIGTERM");
     expect((await done).code).toBe(9);
@@ -49,19 +47,14 @@ describe("excursor run", () => {
 
   it("says what is not there", async () => {
     const { start: serve, home } = await setUpGateway();
-    const { url } = await serve();
-    const closed = "http://127.0.0.1:9";
-    const none = await start(home, "--url", closed, "--cursor-url", closed, "--", "node").done;
-    expect([none.code, none.stderr]).toEqual([69, expect.stringContaining(`No gateway runs at ${closed}`)]);
-    // Something else may listen on that port.
-    const other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-    const faceless = await start(home, "--url", url, "--cursor-url", otherUrl, "--", "node").done;
-    other.close();
-    expect(faceless.stderr).toContain("serve --cursor-face");
-    const { cursorUrl = "" } = await serve("--cursor-face", "--cursor-port", "0");
-    const unknown = await start(home, "--url", url, "--cursor-url", cursorUrl, "--", "no-such-program").done;
+    const none = await start(home, "--", "node").done;
+    expect([none.code, none.stderr]).toEqual([69, expect.stringContaining("No gateway answers")]);
+    const { stop } = await serve();
+    const faceless = await start(home, "--", "node").done;
+    expect([faceless.code, faceless.stderr]).toEqual([69, expect.stringContaining("serve --cursor-face")]);
+    await stop();
+    await serve("--cursor-face", "--cursor-port", "0");
+    const unknown = await start(home, "--", "no-such-program").done;
     expect([unknown.code, unknown.stderr]).toEqual([78, expect.stringContaining("no-such-program")]);
   });
 });

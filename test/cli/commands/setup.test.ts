@@ -145,7 +145,7 @@ describe("excursor setup, without a terminal", () => {
     const taken = await excursor(["setup", "--yes", "--demo"], { environment: { ...environment, EXCURSOR_PORT: port } })
       .exited;
     expect(taken.code).not.toBe(0);
-    expect(taken.stderr).toMatch(new RegExp(`${port} is used by another program`));
+    expect(taken.stderr).toMatch(new RegExp(`Port ${port} is already in use`));
   }, 60_000);
 });
 

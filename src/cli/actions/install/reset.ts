@@ -2,12 +2,11 @@ import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:f
 import { homedir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
 import { ConnectedClients } from "../../../client-config/connected-clients.ts";
+import { openDoors } from "../../../config/doors.ts";
 import { homeFolder } from "../../../config/home.ts";
 import { ExcursorError } from "../../../core/errors.ts";
-import { gatewayAddress } from "../../gateway-address.ts";
 import { findService } from "../../service/service.ts";
 import { askYesNo } from "../../terminal/ask-yes-no.ts";
-import { isReady } from "./is-ready.ts";
 import { undoIdePatches } from "./undo-ide-patches.ts";
 import { undoLogins } from "./undo-logins.ts";
 import type { UndoStep } from "./undo-step.ts";
@@ -41,10 +40,10 @@ export async function runReset({ yes, dryRun, force, json }: ResetFlags): Promis
   }
   const changed = clients.list().filter(({ isChanged }) => isChanged);
   if (changed.length > 0 && !force) throw changedClients(changed);
-  if (service.length === 0) await refuseRunningGateway();
+  if (service.length === 0) await refuseRunningGateway(home);
   for (const { undo } of first) await undo();
   // Another gateway than the service's may run.
-  await refuseRunningGateway();
+  await refuseRunningGateway(home);
   for (const { undo } of rest) await undo();
   rmSync(home, { recursive: true, force: true });
   removeEmptyParents(dirname(home));
@@ -113,20 +112,9 @@ function refuseWideFolder(home: string): void {
   throw new ExcursorError("home_too_wide", [path]);
 }
 
-async function refuseRunningGateway(): Promise<void> {
-  const url = await runningGateway();
-  if (url === undefined) return;
-  throw new ExcursorError("gateway_runs", [url]);
-}
-
-async function runningGateway(): Promise<string | undefined> {
-  try {
-    const address = gatewayAddress({});
-    return (await isReady(address)) ? address.url : undefined;
-  } catch {
-    // Another program has the port, or the settings cannot be read: a reset must also help then.
-    return undefined;
-  }
+async function refuseRunningGateway(home: string): Promise<void> {
+  const [door] = await openDoors(home);
+  if (door) throw new ExcursorError("gateway_runs", [door.port]);
 }
 
 const changedClients = (clients: readonly { readonly id: string; readonly file: string }[]): ExcursorError =>

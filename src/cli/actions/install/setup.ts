@@ -5,7 +5,13 @@ import { thisMachine } from "../../../app/this-machine.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { askInDialect } from "../../dialects/ask-in-dialect.ts";
 import { findClients } from "../../found-clients.ts";
-import { checkPortIsKnown, type GatewayAddress, gatewayAddress } from "../../gateway-address.ts";
+import {
+  checkPortIsKnown,
+  findGateway,
+  type GatewayAddress,
+  gatewayAddress,
+  runningGateway,
+} from "../../gateway-address.ts";
 import { createClient } from "../../gateway-client.ts";
 import { ownCommand } from "../../own-command.ts";
 import { findService } from "../../service/service.ts";
@@ -14,7 +20,6 @@ import { askLine, askYesNo } from "../../terminal/ask-yes-no.ts";
 import { reportError } from "../../terminal/report-error.ts";
 import { version } from "../../version.ts";
 import { installProvenService } from "./install-proven-service.ts";
-import { isReady } from "./is-ready.ts";
 
 export interface SetupFlags {
   readonly demo: boolean;
@@ -35,22 +40,23 @@ export async function runSetup(flags: SetupFlags): Promise<void> {
   say(`\nExcursor ${version()}. Each step can be skipped, and \`${command} reset\` undoes all of them.\n`);
 
   const isDemo = flags.demo || (await choosesDemo(flags));
-  const address = gatewayAddress({});
-  checkPortIsKnown(address);
-  let own = (await isReady(address)) ? undefined : await startOwn(isDemo);
-  if (!own) title(`A gateway runs already at ${address.url}.`);
+  checkPortIsKnown(gatewayAddress({}));
+  const present = await runningGateway({});
+  let own = present ? undefined : await startOwn(isDemo);
+  if (present) title(`A gateway runs already at ${present.url}.`);
   try {
+    const address = present ?? (await findGateway({}));
     // An account pays for the answer, the simulator does not.
     if (flags.answer && (isDemo || (await ask("Ask your account one short question, to see that it works?", true)))) {
       await proveAnswer(address, isDemo);
     }
-    if (flags.connect) await connectClients(address, ask);
+    if (flags.connect) await connectClients(ask);
     if (flags.service && !own) noteRunning(address, flags);
     if (flags.service && own && (await offersService(ask, isDemo))) {
       await own.close();
       own = undefined;
       const isInstalled = await tryStep(async () => {
-        const file = await installProvenService(address, isDemo);
+        const file = await installProvenService(address.url, isDemo);
         say(`${ok()}  the service is installed (${file}) and answers\n`);
       });
       if (!isInstalled) own = await startOwn(isDemo);
@@ -119,6 +125,7 @@ async function startOwn(isDemo: boolean): Promise<RunningGateway> {
   const gateway = await openGateway(loaded, {
     isDemo,
     writeLog: (text) => process.stderr.write(text),
+    hasDoor: true,
     dashboard: {
       version: version(),
       async examine() {
@@ -151,7 +158,7 @@ const ok = (): string => styleText("green", "ok", { stream: process.stderr });
 
 type Ask = (question: string, usual: boolean) => Promise<boolean>;
 
-async function connectClients(address: GatewayAddress, ask: Ask): Promise<void> {
+async function connectClients(ask: Ask): Promise<void> {
   const machine = thisMachine();
   const clients = findClients(machine);
   title(
@@ -162,7 +169,7 @@ async function connectClients(address: GatewayAddress, ask: Ask): Promise<void> 
   const { runConnect } = await import("../connect.ts");
   for (const client of clients) {
     if (!(await ask(`Connect ${client.title}? This changes ${client.file(machine)}`, true))) continue;
-    const flags = { model: "auto", url: address.url, prove: false, write: true, json: false };
+    const flags = { model: "auto", prove: false, write: true, json: false };
     await tryStep(() => runConnect(client.id, flags));
   }
 }
