@@ -58,6 +58,38 @@ describe("Claude Code, headless, through the gateway", () => {
     },
   );
 
+  it(
+    "edits a file thirty times on one stream, and continues from the checkpoint, after a restart too",
+    proves("claude-code", "messages", "rounds"),
+    async () => {
+      const { start, trace } = await setUpGateway();
+      const { url, stop, log } = await start();
+      const edits = Array.from({ length: 30 }, (_, n) => {
+        const args = { file_path: "count.txt", old_string: `<${n}>`, new_string: `<${n + 1}>` };
+        return `@sim wait ;; call Edit ${JSON.stringify(args)}`;
+      });
+      const prompt = [
+        "@sim need Edit",
+        '@sim call Write {"file_path":"count.txt","content":"<0>"}',
+        '@sim wait ;; call Read {"file_path":"count.txt"}',
+        ...edits,
+        "@sim say done: {{reused}}",
+      ].join("\n");
+      const requests = () => trace.filter(({ kind }) => kind === "run_request").length;
+      const first = runClaude({ url, environment: BEARER, prompt });
+      const { lines, stderr } = await first.ended;
+      expect(lines.at(-1)?.result, stderr).toBe("done: stream");
+      expect(readFileSync(join(first.folder, "count.txt"), "utf8")).toBe("<30>");
+      expect([requests(), log().match(/edited/g)]).toEqual([1, null]);
+
+      await stop();
+      const { url: again } = await start();
+      const next = runClaude({ url: again, environment: BEARER, prompt: "@sim say {{reused}}", after: first });
+      expect((await next.ended).lines.at(-1)?.result).toBe("checkpoint");
+      expect(requests()).toBe(2);
+    },
+  );
+
   it("shows the model an image", proves("claude-code", "messages", "images"), async () => {
     const { start } = await setUpGateway();
     const { url } = await start();

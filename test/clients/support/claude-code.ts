@@ -16,11 +16,14 @@ export interface ClaudeOptions {
   readonly prompt: string;
   /** Instead of the prompt: one message as it reads them from its input. */
   readonly message?: object;
+  /** The run whose conversation it continues. */
+  readonly after?: ClaudeRun;
 }
 
 export interface ClaudeRun {
   /** An empty folder, in which it works. */
   readonly folder: string;
+  readonly home: string;
   readonly child: ChildProcess;
   /** What it said as it went, and how it ended. */
   readonly ended: Promise<{
@@ -39,10 +42,10 @@ interface StreamLine {
 }
 
 /** Claude Code without its terminal, in a home and a folder of its own, against a gateway. */
-export function runClaude({ url, environment, prompt, message }: ClaudeOptions): ClaudeRun {
-  const folder = mkdtempSync(join(tmpdir(), "excursor-claude-"));
-  const home = mkdtempSync(join(tmpdir(), "excursor-home-"));
-  const input = message ? ["--input-format", "stream-json"] : [prompt];
+export function runClaude({ url, environment, prompt, message, after }: ClaudeOptions): ClaudeRun {
+  const folder = after?.folder ?? mkdtempSync(join(tmpdir(), "excursor-claude-"));
+  const home = after?.home ?? mkdtempSync(join(tmpdir(), "excursor-home-"));
+  const input = [...(after ? ["--continue"] : []), ...(message ? ["--input-format", "stream-json"] : [prompt])];
   const output = ["--output-format", "stream-json", "--verbose", "--include-partial-messages"];
   const child = spawn(
     CLAUDE,
@@ -81,5 +84,5 @@ export function runClaude({ url, environment, prompt, message }: ClaudeOptions):
     await ended;
     for (const path of [folder, home]) rmSync(path, { recursive: true, force: true });
   });
-  return { folder, child, ended };
+  return { folder, home, child, ended };
 }
