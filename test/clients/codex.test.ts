@@ -129,6 +129,22 @@ describe.each(["HTTP", "a WebSocket"] as const)("Codex over %s", (carrier) => {
     expect(textOf(outcome)).toBe("stream");
   });
 
+  it("patches a file thirty times on one stream, and continues from the checkpoint", async () => {
+    const { desk, trace, run } = await setUp();
+    writeFileSync(join(desk.folder, "count.txt"), "0\n");
+    const patches = Array.from({ length: 30 }, (_, n) => {
+      const input = `*** Begin Patch\n*** Update File: count.txt\n@@\n-${n}\n+${n + 1}\n*** End Patch\n`;
+      return `call apply_patch ${JSON.stringify({ input })}`;
+    });
+    const prompt = `@sim need apply_patch ;; ${patches.join(" ;; wait ;; ")} ;; say done: {{reused}}`;
+    const first = await run(prompt, { model: "gpt-5.5" });
+    expect(textOf(first), first.stderr).toBe("done: stream");
+    expect(read(desk, "count.txt")).toBe("30\n");
+    const next = await run("resume", { model: "gpt-5.5", args: ["--last", "@sim say {{reused}}"] });
+    expect(textOf(next), next.stderr).toBe("checkpoint");
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
+  });
+
   it(
     "makes two calls at once, and is asked for what the model wants of Cursor's own tools",
     proves("codex", CODEX_DIALECTS[carrier], "parallel", "rounds"),

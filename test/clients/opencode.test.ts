@@ -42,16 +42,17 @@ const config = (baseURL: string, { npm, model }: { readonly npm: string; readonl
 
 interface RunOptions {
   readonly key?: string;
+  readonly flags?: readonly string[];
 }
 
 async function setUp(dialect: keyof typeof DIALECTS) {
   const { start, trace } = await setUpGateway();
   const { url } = await start();
   const desk = setUpDesk();
-  const begin = (prompt: string, { key = KEY }: RunOptions = {}) => {
+  const begin = (prompt: string, { key = KEY, flags: more = [] }: RunOptions = {}) => {
     const settings = config(`${url}/v1`, DIALECTS[dialect], key);
     writeFileSync(join(desk.folder, "opencode.json"), JSON.stringify(settings));
-    const flags = ["run", "--pure", "--format", "json", "--thinking", "--title", "t", prompt];
+    const flags = ["run", "--pure", "--format", "json", "--thinking", "--title", "t", ...more, prompt];
     return startCli("opencode", flags, desk, {
       OPENCODE_DISABLE_MODELS_FETCH: "1",
       OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -97,6 +98,22 @@ describe.each(["chat", "responses"] as const)("OpenCode over %s", (dialect) => {
     await outcome;
     await expect.poll(() => trace.some(isGivenUp), { timeout: 10_000 }).toBe(true);
   });
+});
+
+it("OpenCode edits a file thirty times on one stream, and continues from the checkpoint", async () => {
+  const { desk, trace, run } = await setUp("chat");
+  const filePath = join(desk.folder, "count.txt");
+  writeFileSync(filePath, "<0>");
+  const edits = Array.from({ length: 30 }, (_, n) => {
+    const args = { filePath, oldString: `<${n}>`, newString: `<${n + 1}>` };
+    return ` ;; wait ;; call edit ${JSON.stringify(args)}`;
+  });
+  const read = `call read ${JSON.stringify({ filePath })}`;
+  const outcome = await run(`@sim need edit ;; ${read}${edits.join("")} ;; say done: {{reused}}`);
+  expect(textOf(outcome), outcome.stderr).toBe("done: stream");
+  expect(readFileSync(filePath, "utf8")).toBe("<30>");
+  expect(textOf(await run("@sim say {{reused}}", { flags: ["--continue"] }))).toBe("checkpoint");
+  expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
 });
 
 it(
