@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "../../../src/core/driver.ts";
-import type { ToolDefinition, ToolMessage } from "../../../src/core/turn.ts";
+import type { Message, ToolDefinition, ToolMessage } from "../../../src/core/turn.ts";
 import type { ServerMessage } from "../../../src/wire/agent/messages.ts";
 import { assistant, aTurn, open, read, user } from "./support/driver-stage.ts";
 import {
@@ -35,6 +35,8 @@ async function answerCalls(run: Run): Promise<readonly string[]> {
   );
   return ids;
 }
+
+const AT = { at: { kind: { case: "stringValue" as const, value: "x" } } };
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -295,5 +297,68 @@ describe.each(["h2", "h1"] as const)("the driver follows the records over %s", (
     const { error } = await read(open(driver, aTurn([user("a".repeat(60))])));
     expect(error).toMatchObject({ kind });
     expect(backend.runs.map((run) => run.request.requestedModel?.modelId)).toEqual(["gpt-5.5", "gpt-5.5-high"]);
+  });
+
+  describe("fact 31: a run that is given up while it waits", () => {
+    const parks: Play = (run) =>
+      run.send(text("hm"), callLook(0, "a", AT), callLook(1, "b"), checkpoint("suspended", "{}"));
+    const asksAgain: Play = async (run) => {
+      run.send(checkpoint("suspended", "{}"), callLook(0, "a", AT), callLook(1, "b"));
+      await run.untilResults(2);
+      run.end([text("done"), turnEnded, checkpoint("settled")]);
+    };
+    const answered = (at: string): Message[] => [
+      user("hi"),
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "hm" },
+          { type: "tool-call", id: "client's 1", name: "look", args: { at } },
+          { type: "tool-call", id: "client's 2", name: "look", args: {} },
+        ],
+      },
+      result("client's 1", "first"),
+      result("client's 2", "second"),
+    ];
+    const giveUp = async (...plays: Play[]) => {
+      const stage = await setUpScripted(transport, [parks, ...plays]);
+      const run = open(stage.driver, aTurn([user("hi")], { tools: [look] }));
+      expect((await read(run)).events.at(-1)).toEqual({ type: "done", reason: "tool-calls" });
+      run.cancel();
+      const follow = (at = "x") => read(open(stage.driver, aTurn(answered(at), { tools: [look] })));
+      const starts = () => stage.backend.runs.map(startOf);
+      return { ...stage, follow, starts };
+    };
+
+    it("is resumed from its suspended checkpoint, and the calls made again get the client's results", async () => {
+      const { follow, starts, backend } = await giveUp(asksAgain);
+      const { events, error } = await follow();
+      expect([error, events.map(({ type }) => type)]).toEqual([undefined, ["text", "done"]]);
+      expect(starts()).toEqual(["rebuilt", "suspended"]);
+      const [first, second] = backend.runs;
+      expect(second?.request.action?.action.case).toBe("resumeAction");
+      expect(second?.request.conversationId).toBe(first?.request.conversationId);
+      expect(second?.results.map(({ id, text: said }) => [id, /first|second/.exec(said)?.[0]])).toEqual([
+        [0, "first"],
+        [1, "second"],
+      ]);
+    });
+
+    it("is replayed from the transcript if a call was edited", async () => {
+      const { follow, starts } = await giveUp((run) => run.end([text("done"), turnEnded]));
+      expect((await follow("y")).text).toBe("done");
+      expect(starts()).toEqual(["rebuilt", "rebuilt"]);
+    });
+
+    it.each<[what: string, play: Play]>([
+      ["goes on without the results", (run) => run.send(text("I know nothing"))],
+      ["makes another call", (run) => run.send(callLook(0, "c", { at: { kind: { case: "boolValue", value: true } } }))],
+      ["ends the turn", (run) => run.end([turnEnded])],
+      ["refuses the state", (run) => run.end([], { code: "invalid_argument", message: "bad state" })],
+    ])("is replayed from the transcript if the backend %s", async (_, play) => {
+      const { follow, starts } = await giveUp(play, (run) => run.end([text("done"), turnEnded]));
+      expect(await follow()).toMatchObject({ text: "done", error: undefined });
+      expect(starts()).toEqual(["rebuilt", "suspended", "rebuilt"]);
+    });
   });
 });

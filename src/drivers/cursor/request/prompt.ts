@@ -6,6 +6,7 @@ import { Blobs } from "../../../wire/agent/state/blobs.ts";
 import { stateFromHistory } from "../../../wire/agent/state/build-state.ts";
 import { pairResults } from "../../shared/pair-results.ts";
 import type { RunAction } from "./run-request.ts";
+import { type OwedResult, suspendedTurn } from "./suspended.ts";
 
 /** The starting point of a run. */
 export interface Prompt {
@@ -14,24 +15,29 @@ export interface Prompt {
   readonly state: Uint8Array;
   readonly blobs: Blobs;
   readonly action: RunAction;
+  /** The results for a turn that waited for them; the backend makes its calls again. */
+  readonly owed: readonly OwedResult[];
   /** True if it begins from a checkpoint, so that the backend does not read the history again. */
   readonly isContinued: boolean;
 }
 
 /**
- * Resumes from the backend's checkpoint after exactly this history, if there is one. An edited or forked history has
- * none, and is replayed from the transcript.
+ * Resumes from the backend's checkpoint after exactly this history, if there is one: after an answer, or in a turn that
+ * waited for the results that the history ends with. An edited or forked history has none, and is replayed from the
+ * transcript.
  */
 export async function preparePrompt(turn: Turn, owner: string, checkpoints: CheckpointStore): Promise<Prompt> {
   const last = turn.messages.at(-1);
-  const key = checkpointKey(turn);
+  const suspended = suspendedTurn(turn.messages);
+  const key = suspended?.key ?? checkpointKey(turn);
   const found = key === undefined ? undefined : await checkpoints.find(owner, key);
-  if (!found || last?.role !== "user") return rebuildPrompt(turn);
+  if (!found) return rebuildPrompt(turn);
   return {
     conversationId: found.conversationId,
     state: found.state,
     blobs: new Blobs(found.blobs),
-    action: { type: "user", message: last },
+    action: last?.role === "user" ? { type: "user", message: last } : { type: "resume" },
+    owed: suspended?.owed ?? [],
     isContinued: true,
   };
 }
@@ -52,6 +58,7 @@ export function rebuildPrompt({ messages }: Turn): Prompt {
     state: stateFromHistory(pairResults(isAsked ? messages.slice(0, -1) : messages), blobs),
     blobs,
     action: isAsked ? { type: "user", message: last } : { type: "resume" },
+    owed: [],
     isContinued: false,
   };
 }

@@ -13,6 +13,7 @@ import { replyToExec } from "../replies/reply-to-exec.ts";
 import { replyToKv } from "../replies/reply-to-kv.ts";
 import { replyToQuery } from "../replies/reply-to-query.ts";
 import type { Offer } from "../request/offer.ts";
+import { type OwedResult, OwedResults } from "../request/suspended.ts";
 import type { NamedCall } from "./pending-calls.ts";
 import { Shown } from "./shown.ts";
 import type { Outgoing } from "./stream.ts";
@@ -43,7 +44,9 @@ export class AnswerReader {
   readonly #offer: Offer;
   readonly #streamed = new StreamedArgs();
   #settled: ConversationStateStructure | undefined;
+  #suspended: ConversationStateStructure | undefined;
   #last: ConversationStateStructure | undefined;
+  #owed = new OwedResults();
   /** How many calls had an id of the backend. Created on demand. */
   #callsById: Map<string, number> | undefined;
   #countedTokens = 0;
@@ -62,6 +65,23 @@ export class AnswerReader {
     return this.#settled;
   }
 
+  /** The last staged checkpoint, as long as its calls are the last thing that the model has said. */
+  get suspended(): ConversationStateStructure | undefined {
+    return this.#suspended;
+  }
+
+  /** True if the backend has not asked for all the results that the turn waited for. */
+  get isOwed(): boolean {
+    return !this.#owed.isEmpty;
+  }
+
+  /** Begins from another state. The backend has to ask for these results. */
+  beginFrom(owed: readonly OwedResult[]): void {
+    this.#owed = new OwedResults(owed);
+    this.#settled = undefined;
+    this.#suspended = undefined;
+  }
+
   /** True if the backend has counted tokens, or the client was shown something. */
   get hasOutput(): boolean {
     return this.#countedTokens > 0 || this.shown.hasAny;
@@ -70,11 +90,13 @@ export class AnswerReader {
   /** Begins the next answer, after this history. */
   begin(history: readonly Message[]): void {
     this.shown.begin(history);
+    this.#suspended = undefined;
     this.#countedBefore = this.#countedTokens;
   }
 
   showDelta({ kind, text }: Delta): TurnEvent {
     this.shown.mark();
+    this.#suspended = undefined;
     if (kind === "text") this.shown.text(text);
     return { type: kind, text };
   }
@@ -106,6 +128,7 @@ export class AnswerReader {
     const isSettled = state.pendingToolCalls.length === 0;
     this.#last = state;
     if (isSettled) this.#settled = state;
+    this.#suspended = isSettled ? undefined : state;
     return [{ type: "checkpoint", isSettled }];
   }
 
@@ -155,7 +178,7 @@ export class AnswerReader {
   #readPartialCall({ toolCall, argsTextDelta }: PartialToolCallUpdate): readonly Effect[] {
     const args = toolCall?.tool.case === "mcpToolCall" ? toolCall.tool.value.args : undefined;
     const name = args && this.#offer.nameOf(args);
-    if (!args || name === undefined) return NONE;
+    if (!args || name === undefined || this.isOwed) return NONE;
     this.shown.mark();
     const { toolCallId: id } = args;
     const events: TurnEvent[] = this.#streamed.has(id) ? [] : [{ type: "tool-call-start", id, name }];
@@ -170,9 +193,12 @@ export class AnswerReader {
       const replies = outcome.messages.map((message): Effect => ({ type: "send", message }));
       return exec.message.case === undefined ? [unknown("exec request", exec), ...replies] : replies;
     }
+    const { name, args } = outcome.call;
+    const result = this.#owed.take(name, args);
+    if (result) return outcome.call.reply(result).map((message) => ({ type: "send", message }));
     const call = { ...outcome.call, id: this.#idFor(outcome.call.toolCallId) };
     this.shown.mark();
-    this.shown.call({ type: "tool-call", id: call.id, name: call.name, args: call.args });
+    this.shown.call({ type: "tool-call", id: call.id, name, args });
     return [{ type: "call", call }];
   }
 

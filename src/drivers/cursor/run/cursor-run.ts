@@ -7,7 +7,10 @@ import type { TurnEvent } from "../../../core/events.ts";
 import { ignoredNotice } from "../../../core/notices/ignored.ts";
 import { trimmedNotice } from "../../../core/notices/trimmed.ts";
 import type { Message, ToolMessage } from "../../../core/turn.ts";
-import { ConversationStateStructureSchema } from "../../../gen/agent/v1/conversation_pb.ts";
+import {
+  type ConversationStateStructure,
+  ConversationStateStructureSchema,
+} from "../../../gen/agent/v1/conversation_pb.ts";
 import { type AgentServerMessage, AgentServerMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
 import { decodeDelta } from "../../../wire/agent/delta.ts";
 import { EXEC_HEARTBEAT_MS } from "../../../wire/agent/heartbeat.ts";
@@ -54,10 +57,12 @@ export class CursorRun implements Run {
   readonly #runId = randomUUID();
   #beginning: Beginning | undefined;
   #stream: AgentStream | undefined;
+  /** Counts the attempts, since a stream that was given up may still send. */
+  #attempt = 0;
   /** True once the backend has sent something, shown or not. */
   #hasBegun = false;
-  /** The checkpoint that is stored, and its key. */
-  #kept: { readonly key: string; readonly state: Uint8Array } | undefined;
+  /** The key under which the answer's checkpoint is stored. */
+  #keptAs: string | undefined;
   /** Set from the end of the turn until the client gets the end of its answer. */
   #ending: NodeJS.Immediate | undefined;
   /** When the client got the end of its answer. */
@@ -95,6 +100,7 @@ export class CursorRun implements Run {
       if (plan.trimmedMessages > 0) this.#channel.push(trimmedNotice(plan.trimmedMessages));
       this.#reader.begin(plan.turn.messages);
       const prompt = await preparePrompt(plan.turn, plan.owner, this.#parts.checkpoints);
+      this.#reader.beginFrom(prompt.owed);
       this.#open({ plan, prompt, attempts: new Attempts(plan.model) });
     } catch (error) {
       this.#fail(ExcursorError.from(error));
@@ -115,6 +121,7 @@ export class CursorRun implements Run {
   }
 
   cancel(): void {
+    if (this.#channel.phase === "waiting") this.#keepSuspended();
     this.#channel.cancel();
   }
 
@@ -124,13 +131,18 @@ export class CursorRun implements Run {
     if (this.#channel.phase === "over") return;
     const { plan, prompt, attempts } = beginning;
     const { transports, endingStreams, turn } = this.#parts;
+    const attempt = ++this.#attempt;
     this.#stream = new AgentStream(
       transports,
       plan.endpoint,
       { ...plan.caller, ghostMode: plan.endpoint.ghostMode, ...attempts.open() },
       {
-        message: (payload) => this.#receive(payload),
-        done: (error, end) => this.#onDone(error, end),
+        message: (payload) => {
+          if (attempt === this.#attempt) this.#receive(payload);
+        },
+        done: (error, end) => {
+          if (attempt === this.#attempt) this.#onDone(error, end);
+        },
       },
       () => this.#renewToken(beginning),
       () => endingStreams.take(turn.principal.id),
@@ -159,7 +171,9 @@ export class CursorRun implements Run {
     const isOver = this.#channel.phase === "over";
     const delta = decodeDelta(payload);
     if (delta) {
-      if (!isOver) this.#show(this.#reader.showDelta(delta));
+      if (isOver) return;
+      if (this.#reader.isOwed) this.#replay();
+      else this.#show(this.#reader.showDelta(delta));
       return;
     }
     const message = decodeMessage(AgentServerMessageSchema, payload);
@@ -167,6 +181,7 @@ export class CursorRun implements Run {
     if (!this.#beginning || (isOver && !mattersLate(message))) return;
     const effects = this.#reader.step(message, this.#beginning.prompt.blobs);
     if (isOver) this.#takeLate(effects);
+    else if (this.#reader.isOwed && effects.some(isProgress)) this.#replay();
     else for (const effect of effects) this.#apply(effect);
     if (this.#channel.phase === "finished") this.#awaitEnd();
   }
@@ -260,15 +275,25 @@ export class CursorRun implements Run {
   /** Stores a checkpoint that contains the whole answer, under the history that the client will send back. */
   #keep(): void {
     const { checkpoint, shown } = this.#reader;
-    if (!this.#beginning || !checkpoint || shown.hasUncovered) return;
+    if (!checkpoint || shown.hasUncovered) return;
+    this.#keptAs ??= shown.historyKey();
+    this.#put(this.#keptAs, checkpoint);
+  }
+
+  /** Stores the state of a run that waits for results and is given up, so that its follow-up resumes from it. */
+  #keepSuspended(): void {
+    const { suspended, shown } = this.#reader;
+    if (suspended) this.#put(shown.suspendedKey(), suspended);
+  }
+
+  #put(key: string, checkpoint: ConversationStateStructure): void {
+    if (!this.#beginning) return;
     const { plan, prompt } = this.#beginning;
-    const state = toBinary(ConversationStateStructureSchema, checkpoint);
-    // The backend sends the last checkpoint more than once.
-    if (this.#kept && Buffer.compare(this.#kept.state, state) === 0) return;
-    const key = this.#kept?.key ?? shown.historyKey();
-    this.#kept = { key, state };
-    const blobs = prompt.blobs.pick(reachableIds(checkpoint, prompt.blobs));
-    this.#parts.checkpoints.put(plan.owner, key, { conversationId: prompt.conversationId, state, blobs });
+    this.#parts.checkpoints.put(plan.owner, key, {
+      conversationId: prompt.conversationId,
+      state: toBinary(ConversationStateStructureSchema, checkpoint),
+      blobs: prompt.blobs.pick(reachableIds(checkpoint, prompt.blobs)),
+    });
   }
 
   /** Closes a stream that the backend has not closed after its turn. Some backends leave that to the client. */
@@ -291,7 +316,7 @@ export class CursorRun implements Run {
   /** Handles an error that comes after the client has its whole answer: the backend may not have its end. */
   #dropKept(error: ExcursorError): void {
     const { checkpoints, context, onLateError } = this.#parts;
-    if (this.#beginning && this.#kept) checkpoints.forget(this.#beginning.plan.owner, this.#kept.key);
+    if (this.#beginning && this.#keptAs) checkpoints.forget(this.#beginning.plan.owner, this.#keptAs);
     onLateError(context.requestId, error);
   }
 
@@ -308,6 +333,7 @@ export class CursorRun implements Run {
             hasShownSinceCheckpoint: shown.hasUncovered,
             hasCheckpoint: checkpoint !== undefined,
             isContinued: beginning.prompt.isContinued,
+            isOwed: this.#reader.isOwed,
           })
         : undefined;
     if (!beginning || !next || (next.type === "again" && !this.#parts.retries.spend())) {
@@ -318,8 +344,22 @@ export class CursorRun implements Run {
       void this.#renew(beginning, error);
       return;
     }
-    if (next.type === "rebuild") beginning.prompt = rebuildPrompt(beginning.plan.turn);
+    if (next.type === "rebuild") this.#useTranscript(beginning);
     this.#timer = setTimeout(() => this.#open(beginning), next.pauseMs);
+  }
+
+  /** Replays the transcript, since the backend goes on from a suspended turn without its results. */
+  #replay(): void {
+    if (!this.#beginning) return;
+    const stream = this.#stream;
+    this.#useTranscript(this.#beginning);
+    this.#open(this.#beginning);
+    stream?.cancel();
+  }
+
+  #useTranscript(beginning: Beginning): void {
+    beginning.prompt = rebuildPrompt(beginning.plan.turn);
+    this.#reader.beginFrom([]);
   }
 
   /** Renews the token within a run. Over HTTP/1.1 each message carries the token. */
@@ -343,6 +383,7 @@ export class CursorRun implements Run {
 
   /** Once the backend has begun, clients must not retry by themselves, unless they were told when. */
   #fail(error: ExcursorError): void {
+    if (this.#channel.phase === "waiting") this.#keepSuspended();
     const isFinal = this.#hasBegun && error.retryAfterMs === undefined;
     this.#channel.fail(isFinal && error.retryable ? error.with({ retryable: false }) : error);
   }
@@ -351,6 +392,9 @@ export class CursorRun implements Run {
     this.#stream?.send(message);
   }
 }
+
+/** True if the model goes on. */
+const isProgress = ({ type }: Effect): boolean => type === "show" || type === "call" || type === "turn-ended";
 
 /** True for what matters after the answer: blobs, and the end of the turn. */
 const mattersLate = ({ message }: AgentServerMessage): boolean =>

@@ -11,6 +11,8 @@ export interface FailedAttempt {
   readonly hasCheckpoint: boolean;
   /** True if it began from a checkpoint of an earlier turn. */
   readonly isContinued: boolean;
+  /** True if it began from a suspended turn, and the backend has not taken all of its results. */
+  readonly isOwed: boolean;
   readonly hasOtherEncoding: boolean;
   readonly hasMaxMode: boolean;
   /** What was tried before. Each is tried at most once; resuming a few times. */
@@ -32,7 +34,7 @@ const MAX_AGE_MS = 10_000;
  * - a dropped stream resumes from a checkpoint that contains all that was shown;
  * - the model's other encoding or max mode is tried before the first token;
  * - a refused token is renewed before anything was shown;
- * - a lost checkpoint is replayed from the transcript before anything was shown.
+ * - a checkpoint that is lost or refused is replaced by the transcript before anything was shown.
  */
 export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
   const { error, tried } = attempt;
@@ -44,11 +46,15 @@ export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
   if (attempt.hasShown) return undefined;
   if (error.kind === "unauthenticated" && isNew("renew")) return "renew";
   if (error.code === "max_mode_required" && attempt.hasMaxMode && isNew("max-mode")) return "max-mode";
-  if (attempt.isContinued && /Blob not found/.test(error.message) && isNew("rebuild")) return "rebuild";
+  const isRefusedState = attempt.isContinued && /Blob not found/.test(error.message);
+  if ((isRefusedState || (attempt.isOwed && STATE_REFUSALS.has(error.kind))) && isNew("rebuild")) return "rebuild";
   const isRefusedName = error.kind === "model-not-found" || error.kind === "not-found" || NAME_REFUSALS.has(error.code);
   if (isRefusedName && attempt.hasOtherEncoding && isNew("other-encoding")) return "other-encoding";
   return undefined;
 }
+
+/** Refusals that a state causes from which the backend cannot resume. */
+const STATE_REFUSALS: ReadonlySet<string> = new Set(["invalid-request", "not-found", "upstream-failed"]);
 
 /** Refusals that a wrong encoding of the model also causes. */
 const NAME_REFUSALS: ReadonlySet<string> = new Set(["capacity", "refused_without_reason"]);

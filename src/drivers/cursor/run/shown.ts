@@ -1,6 +1,7 @@
 import { GatheredText } from "../../../core/engine/gathered-text.ts";
 import { historyKeys } from "../../../core/history/history-key.ts";
 import type { AssistantPart, Message, ToolCallPart } from "../../../core/turn.ts";
+import { suspendedKey } from "../request/suspended.ts";
 
 /** The conversation as the client has it: its history, and what it was shown since. */
 export class Shown {
@@ -56,6 +57,12 @@ export class Shown {
   historyKey(): string {
     this.#takeText();
     return historyKeys([...this.#history, { role: "assistant", content: this.#answer }]).at(-1) ?? "";
+  }
+
+  /** Returns the key of the turn while it waits for the results of its calls. */
+  suspendedKey(): string {
+    this.#takeText();
+    return suspendedKey(this.#history, { role: "assistant", content: this.#answer });
   }
 
   #takeText(): void {
