@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
+import { basename, join } from "node:path";
+import { openHome } from "../config/home.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 
@@ -27,6 +29,28 @@ export function clientVariables({ url, cursorUrl, key, withKey }: ClientTargets)
     ANTHROPIC_AUTH_TOKEN: key.reveal(),
     // One in the shell would go out beside the token.
     ANTHROPIC_API_KEY: "",
+  };
+}
+
+/** The part of a command line that leads Cursor's own one here. */
+interface LedCommand {
+  readonly args: readonly string[];
+  readonly variables: NodeJS.ProcessEnv;
+}
+
+/**
+ * Returns the command with what leads it here. Cursor's command line takes the host of its runs from a flag only, and keeps what
+ * a backend has named in its config folder: so it gets both flags, and a folder of its own.
+ */
+export function leadCommand(command: string, args: readonly string[], cursorUrl: string, home: string): LedCommand {
+  if (!/^cursor-agent(?:\.\w+)?$/.test(basename(command))) return { args, variables: {} };
+  openHome(home);
+  const folder = join(home, "cursor-agent");
+  openHome(folder);
+  return {
+    // Flags of the user's own come later, and so win.
+    args: ["-e", cursorUrl, "--agent-endpoint", cursorUrl, ...args],
+    variables: { CURSOR_CONFIG_DIR: folder },
   };
 }
 

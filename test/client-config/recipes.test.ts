@@ -51,6 +51,7 @@ describe("where the configuration is", () => {
     ["goose", {}, "/h/.config/goose/config.yaml"],
     ["crush", { environment: { XDG_CONFIG_HOME: "/x" } }, "/x/crush/crush.json"],
     ["open-webui", {}, "/h/open-webui.env"],
+    ["cursor-private", {}, "/h/cursor-private.env"],
   ])("%s, %j", (id, over, path) => {
     expect(recipe(id).file(machine(over))).toBe(path);
   });
@@ -158,6 +159,12 @@ describe("what stands in it", () => {
       "# mine\nWEBUI_AUTH=False\nOPENAI_API_KEY=the-key\nENABLE_OPENAI_API=true\nOPENAI_API_BASE_URL=http://127.0.0.1:8787/v1\nDEFAULT_MODELS=auto\n",
     );
     expect(recipe("open-webui").edit(once, gateway)).toBe(once);
+  });
+
+  it("Cursor Private Inference: the base URL with /v1, and the key", () => {
+    expect(recipe("cursor-private").edit("CURSOR_LOCAL_AGENT_HEADERS=x: y\n", gateway)).toBe(
+      "CURSOR_LOCAL_AGENT_HEADERS=x: y\nCURSOR_LOCAL_AGENT_BASE_URL=http://127.0.0.1:8787/v1\nCURSOR_LOCAL_AGENT_API_KEY=the-key\n",
+    );
   });
 
   it("Continue: ours first, theirs after it, and never twice", () => {

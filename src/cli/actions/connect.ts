@@ -23,6 +23,8 @@ export interface ConnectFlags {
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly tunnel?: string | undefined;
+  /** The build of Cursor that asks a gateway only. */
+  readonly private?: boolean | undefined;
   readonly prove: boolean;
   readonly write: boolean;
   readonly json: boolean;
@@ -32,7 +34,8 @@ export interface ConnectFlags {
  * Writes a client's configuration and asks a question in its dialect. Undoes everything if a step fails. With `prove`,
  * asks about the other features, too.
  */
-export async function runConnect(client: string | undefined, flags: ConnectFlags): Promise<void> {
+export async function runConnect(named: string | undefined, flags: ConnectFlags): Promise<void> {
+  const client = flags.private ? privateBuild(named) : named;
   const connectedClients = openConnectedClients();
   if (client === undefined) {
     process.stdout.write(formatState(connectedClients, flags.json));
@@ -95,6 +98,13 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
   } finally {
     process.off("SIGINT", abort);
   }
+}
+
+function privateBuild(client: string | undefined): string {
+  if (client === "cursor") return "cursor-private";
+  throw new ExcursorError("invalid-request", "--private is for cursor: excursor connect cursor --private.", {
+    field: "--private",
+  });
 }
 
 function findRecipe(client: string): ClientRecipe {

@@ -1,5 +1,6 @@
+import { homeFolder } from "../../config/home.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { clientVariables, runChild } from "../child-program.ts";
+import { clientVariables, leadCommand, runChild } from "../child-program.ts";
 import { findGateway } from "../gateway-address.ts";
 import { proveAddress } from "../proven-gateway.ts";
 
@@ -18,5 +19,6 @@ export async function runProgram(command: string, args: readonly string[], flags
   const cursorUrl = flags.cursorUrl?.replace(/\/$/, "") ?? facts?.cursorUrl;
   if (!cursorUrl) throw new ExcursorError("no_cursor_face", [gateway.url]);
   const env = clientVariables({ url: gateway.url, cursorUrl, key: gateway.key, withKey: flags.withKey });
-  process.exit(await runChild(command, args, env));
+  const led = leadCommand(command, args, cursorUrl, homeFolder(process.env));
+  process.exit(await runChild(command, led.args, { ...env, ...led.variables }));
 }

@@ -16,6 +16,7 @@ export const connectCommand = () =>
       "for cursor: public URL of a tunnel to the gateway; adds the settings that the tunnel needs",
     )
     .option("--no-write", "with --tunnel: print the settings instead of writing them")
+    .option("--private", "for cursor: the Private Inference build and cursor-agent-local", false)
     .option("--prove", "test tools, images and thinking, too, in the client's API; exit with 69 if one fails", false)
     .option("--json", "print the result as JSON", false)
     .addHelpText(

@@ -22,6 +22,8 @@ It sets these variables for the program:
   ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN                       the gateway (ANTHROPIC_API_KEY is emptied)
   CURSOR_API_KEY                                                 the gateway's key, with --with-key
 
+Cursor's command line, cursor-agent, also gets -e, --agent-endpoint and a CURSOR_CONFIG_DIR of its own in Excursor's folder.
+
 In one terminal, then in another:
   excursor serve --cursor-face
   excursor run -- node my-agent.js`,

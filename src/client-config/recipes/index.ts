@@ -5,6 +5,7 @@ import { codex } from "./codex.ts";
 import { continueDev } from "./continue.ts";
 import { crush } from "./crush.ts";
 import { cursor } from "./cursor.ts";
+import { cursorPrivate } from "./cursor-private.ts";
 import { geminiCli } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
 import { openWebui } from "./open-webui.ts";
@@ -26,6 +27,7 @@ export const RECIPES: readonly ClientRecipe[] = [
   goose,
   crush,
   openWebui,
+  cursorPrivate,
 ];
 
 export const GUIDES: readonly ClientGuide[] = [cursor];

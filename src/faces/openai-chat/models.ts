@@ -34,7 +34,23 @@ export const modelEntry = (model: ModelInfo, created: number): JsonObject => ({
   context_length: model.contextTokens,
   context_window: model.contextTokens,
   max_model_len: model.contextTokens,
-  architecture: { input_modalities: model.supportsImages ? ["text", "image"] : ["text"], output_modalities: ["text"] },
+  architecture: modalities(model),
   reasoning: model.isThinking,
   reasoning_efforts: model.efforts,
+  // Cursor's Private Inference build shows only models with these.
+  api_types: ["responses", "chat_completions"],
+  capabilities: {
+    context_length: model.contextTokens,
+    ...modalities(model),
+    supports_tool_use: true,
+    supports_streaming: true,
+    supports_reasoning: model.isThinking,
+    supports_vision: model.supportsImages,
+    reasoning_effort: model.efforts,
+  },
+});
+
+const modalities = ({ supportsImages }: ModelInfo) => ({
+  input_modalities: supportsImages ? ["text", "image"] : ["text"],
+  output_modalities: ["text"],
 });

@@ -64,6 +64,15 @@ describe("excursor connect and disconnect", () => {
     expect(existsSync(join(folder, "user"))).toBe(false);
   });
 
+  it("cursor --private writes the variables of the Private Inference build", async () => {
+    const { code, stdout } = await run(["connect", "cursor", "--private", "--url", url]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("cursor-agent-local")]);
+    const file = join(folder, "user", "cursor-private.env");
+    expect(readFileSync(file, "utf8")).toContain(`CURSOR_LOCAL_AGENT_BASE_URL=${url}/v1\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await run(["connect", "codex", "--private", "--url", url])).stderr).toContain("--private is for cursor");
+  });
+
   it.each(ONE_PER_DIALECT)("--prove in the dialect $dialect: a tool with its result", async ({ id }) => {
     const { url, trace } = await sharedGateway({
       script: "@sim need reveal_word ;; say first ;; call reveal_word {} ;; say {{result.0}} ;; say {{reused}}",
@@ -80,6 +89,15 @@ describe("excursor connect and disconnect", () => {
     // The result went to the run that waited for it.
     expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(4);
     expect(existsSync(join(folder, "excursor", "connections", `${id}.json`))).toBe(true);
+  });
+
+  it("cursor --private writes the variables of the Private Inference build", async () => {
+    const { code, stdout } = await run(["connect", "cursor", "--private", "--url", url]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("cursor-agent-local")]);
+    const file = join(folder, "user", "cursor-private.env");
+    expect(readFileSync(file, "utf8")).toContain(`CURSOR_LOCAL_AGENT_BASE_URL=${url}/v1\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await run(["connect", "codex", "--private", "--url", url])).stderr).toContain("--private is for cursor");
   });
 
   it.each(ONE_PER_DIALECT)("--prove in the dialect $dialect: an image and thinking", async ({ id }) => {

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { KEY, setUpGateway } from "../../gateway/support/gateway-process.ts";
@@ -34,6 +36,23 @@ describe("excursor run", () => {
       expect(JSON.parse(stdout)).toEqual([...face, `${url}/v1`, KEY, url, KEY, ""]);
     }
   });
+
+  it.skipIf(process.platform === "win32")(
+    "gives Cursor's command line both endpoints and a config folder",
+    async () => {
+      const { start: serve, home } = await setUpGateway();
+      const { url, cursorUrl = "" } = await serve("--cursor-face", "--cursor-port", "0");
+      mkdirSync(join(home, "bin"));
+      const program = join(home, "bin", "cursor-agent");
+      writeFileSync(program, '#!/bin/sh\nprintf "%s|" "$@" "$CURSOR_CONFIG_DIR"\n', { mode: 0o755 });
+      const where = ["--url", url, "--cursor-url", cursorUrl];
+      const { stdout } = await start(home, ...where, "--", program, "-p", "--trust", "hello world").done;
+      const folder = join(home, "cursor-agent");
+      const given = ["-e", cursorUrl, "--agent-endpoint", cursorUrl, "-p", "--trust", "hello world", folder];
+      expect(stdout.split("|").slice(0, -1)).toEqual(given);
+      expect(statSync(folder).mode & 0o777).toBe(0o700);
+    },
+  );
 
   it("passes signals on", async () => {
     const { start: serve, home } = await setUpGateway();

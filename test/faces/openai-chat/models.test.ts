@@ -26,6 +26,23 @@ it("has OpenAI's four fields, and the window under every name that clients look 
   });
 });
 
+it("is a row that Cursor's Private Inference build shows", () => {
+  // One such row makes it strict: then each needs these, and reads the rest.
+  expect(modelEntry(model, 7)).toMatchObject({
+    api_types: ["responses", "chat_completions"],
+    capabilities: {
+      context_length: 200_000,
+      input_modalities: ["text", "image"],
+      output_modalities: ["text"],
+      supports_tool_use: true,
+      supports_streaming: true,
+      supports_reasoning: true,
+      supports_vision: true,
+      reasoning_effort: ["low", "high"],
+    },
+  });
+});
+
 it("is listed and read by OpenAI's own client", async () => {
   const fetch = async (url: string | URL | Request) =>
     Response.json(
