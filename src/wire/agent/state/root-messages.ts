@@ -186,7 +186,9 @@ const textOr = (value: unknown): string => (typeof value === "string" ? value : 
 
 function readImage({ type, image, mediaType }: Part): ImagePart[] {
   if (type !== "image" || typeof image !== "string") return [];
-  const [, declared = "", base64 = image] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(image) ?? [];
+  const comma = image.startsWith("data:") ? image.indexOf(",") : -1;
+  const [declared = ""] = image.slice("data:".length, Math.max(comma, "data:".length)).split(";", 1);
+  const base64 = image.slice(comma + 1);
   const data = Buffer.from(base64, "base64");
   return [{ type, data, mediaType: imageTypeOf(data, textOr(mediaType) || declared) }];
 }

@@ -23,7 +23,7 @@ export const DIAGNOSTICS: readonly Route<DiagnosticsArgs>[] = [
       }
       const diagnostics = plainText(said)
         .split(/\r?\n/)
-        .filter((line) => line.trim() !== "" && !ASIDE.test(line.trim()))
+        .filter((line) => line.trim() !== "" && !ASIDE.test(line.trim().toLowerCase()))
         .map(diagnostic);
       const value = { path, diagnostics, totalDiagnostics: diagnostics.length };
       return [{ case: "diagnosticsResult", value: { result: { case: "success", value } } }];
@@ -31,21 +31,21 @@ export const DIAGNOSTICS: readonly Route<DiagnosticsArgs>[] = [
   },
 ];
 
-const ASIDE = /^(?:no\b.*\b(?:diagnostics|errors|problems|lints?|issues)\b.*|<\/?[\w-]+>|found \d+ .*|none\.?)$/i;
+const ASIDE = /^(?:no\b.*\b(?:diagnostics|errors|problems|lints?|issues)\b|(?:<\/?[\w-]+>|none\.?)$|found \d+ )/s;
 
 /** `path:12:5: error: text`, `ERROR [12:5] text`, `Line 12: text`. */
 const FORMS = [
-  /^.*?:(?<line>\d+)(?::(?<column>\d+))?:?\s+(?:-\s+)?(?<text>.*)$/,
-  /^\W*(?:\w+\s+)?\[(?<line>\d+):(?<column>\d+)\]:?\s*(?<text>.*)$/,
-  /^\W*(?:Line|L) ?(?<line>\d+)(?:[:,] ?(?:col(?:umn)? )?(?<column>\d+))?:\s*(?<text>.*)$/i,
+  /:(?<line>\d+)(?::(?<column>\d+))?:?\s(?:\s*-\s)?/,
+  /^\W*(?:\w+\s+)?\[(?<line>\d+):(?<column>\d+)\]:?/,
+  /^\W*(?:line|l) ?(?<line>\d+)(?:[:,] ?(?:col(?:umn)? )?(?<column>\d+))?:/i,
 ];
 
 /** Parses one line as one problem. A line of unknown format becomes the message. */
 function diagnostic(line: string): MessageInitShape<typeof DiagnosticSchema> {
-  const place = FORMS.map((form) => form.exec(line)?.groups).find((groups) => groups !== undefined);
-  const at = { line: bounded(place?.["line"]), column: bounded(place?.["column"]) };
+  const place = FORMS.map((form) => form.exec(line)).find((found) => found !== null);
+  const at = { line: bounded(place?.groups?.["line"]), column: bounded(place?.groups?.["column"]) };
   return {
-    message: place?.["text"] || line.trim(),
+    message: (place ? line.slice(place.index + place[0].length).trim() : "") || line.trim(),
     severity: severityOf(line),
     ...(place ? { range: { start: at, end: at } } : {}),
   };

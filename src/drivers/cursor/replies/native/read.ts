@@ -104,6 +104,8 @@ function unmarkedFailure(path: string, text: string): string | undefined {
   const [line = ""] = text.trim().split("\n", 1);
   const name = path.split(/[\\/]/).at(-1) ?? path;
   const speaks =
-    /^(?:<tool_use_error>|error\b|(?:file )?not ?found\b|file does not exist\b|\w+: .*: no such file\b)/i.test(line);
+    /^(?:<tool_use_error>|error\b|(?:file )?not ?found\b|file does not exist\b|\w+: .*: no such file\b)/s.test(
+      line.toLowerCase(),
+    );
   return speaks && saysMissing(line) && name !== "" && line.includes(name) ? line : undefined;
 }

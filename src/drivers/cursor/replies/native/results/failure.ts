@@ -5,7 +5,9 @@ export function failureOf(said: ToolMessage): string | undefined {
   const text = textOf(said.content);
   if (
     !said.isError &&
-    !/^\s*(?:<tool_use_error>|(?:tool )?error(?:$|:| \w+ing\b)|failed to \w+|\w+ execution failed\b)/i.test(text)
+    !/^\s*(?:<tool_use_error>|(?:tool )?error(?:$|:| \w+ing\b)|failed to \w|\w+ execution failed\b)/.test(
+      text.toLowerCase(),
+    )
   )
     return undefined;
   return text.replace(/^\s*<tool_use_error>([\s\S]*)<\/tool_use_error>\s*$/, "$1") || "The tool failed.";

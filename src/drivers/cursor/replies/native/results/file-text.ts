@@ -14,7 +14,7 @@ const WRAPPERS = [
 /** OpenCode's last line, which tells whether the file goes on. */
 const FOOTER = /^\((?:End of file|File has more lines|Showing lines|Output (?:truncated|capped)).*\)$/;
 /** `     1→text`, `1<tab>text`, `00001| text`, `1: text`. */
-const NUMBERED = [/^ *(\d+)→(.*)$/s, /^ *(\d+)\t(.*)$/s, /^0*(\d+)\| ?(.*)$/s, /^(\d+): ?(.*)$/s];
+const NUMBERED = [/^ *(\d+)→(.*)$/s, /^ *(\d+)\t(.*)$/s, /^(\d+)\| ?(.*)$/s, /^(\d+): ?(.*)$/s];
 
 /** Returns the file without the client's wrapping. Text without a known format is unchanged. */
 export function fileText(text: string): FileText {

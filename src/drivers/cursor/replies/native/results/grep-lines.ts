@@ -1,4 +1,4 @@
-import { ASIDE } from "./file-list.ts";
+import { isAside } from "./file-list.ts";
 
 export interface FoundLine {
   readonly file: string;
@@ -13,11 +13,12 @@ export interface Found {
   readonly rest: readonly string[];
 }
 
-const HEADING = [/^File: (.+)$/, /^(\S.*):$/, /^## (?:Matches in )?(.+)$/];
-const UNDER_HEADING = /^\s*(?:Line |L)?(\d+)([:|-])\s?(.*)$/;
-const WITH_FILE = /^(.+?):(\d+):(.*)$/;
-const BESIDE = /^(.+?)-(\d+)-(.*)$/;
-const WITHOUT_FILE = /^(\d+)([:-])(.*)$/;
+const HEADING = [/^File: (.+)$/s, /^(\S.*):$/s, /^## (?:Matches in )?(.+)$/s];
+const UNDER_HEADING = /^\s*(?:Line |L)?(\d+)([:|-])\s?(.*)$/s;
+const WITHOUT_FILE = /^(\d+)([:-])(.*)$/s;
+/** Between the name of a file and its line. */
+const NUMBER = /:(\d+):/;
+const NUMBER_BESIDE = /-(\d+)-/;
 
 /** Parses `path:12:text`, and groups under a path: `path:` or `File: path`, then `  Line 12: text` or `L12: text`. */
 export function grepLines(text: string, searched: string): Found {
@@ -26,24 +27,35 @@ export function grepLines(text: string, searched: string): Found {
   let file: string | undefined;
   const add = (name: string, number: string | undefined, content = "", isContextLine = false) =>
     lines.push({ file: name, lineNumber: Math.min(Number(number), 2 ** 31 - 1), content, isContextLine });
-  const said = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !ASIDE.test(line.trim()));
+  const said = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !isAside(line.trim()));
   // A search of one file gives lines without its name. But a file name may begin with a number.
-  const isOneFile = searched !== "" && every(said, WITHOUT_FILE) && !every(said, WITH_FILE);
-  const hasFiles = said.some((line) => WITH_FILE.test(line));
+  const isOneFile = searched !== "" && every(said, isNumbered) && !every(said, hasFile);
+  const hasFiles = said.some(hasFile);
   for (const line of said) {
     const [, number, mark, content] = (isOneFile ? WITHOUT_FILE : UNDER_HEADING).exec(line) ?? [];
-    const whole = WITH_FILE.exec(line);
+    const whole = splitAt(NUMBER, line);
     const heading = HEADING.map((form) => form.exec(line)?.[1]).find((name) => name !== undefined);
-    const beside = hasFiles ? BESIDE.exec(line) : null;
+    const beside = hasFiles ? splitAt(NUMBER_BESIDE, line) : undefined;
     if (isOneFile) add(searched, number, content, mark === "-");
     else if (file !== undefined && number !== undefined) add(file, number, content, mark === "-");
-    else if (whole?.[1]) add(whole[1], whole[2], whole[3]);
+    else if (whole) add(...whole);
     else if (heading !== undefined) file = heading;
-    else if (beside?.[1]) add(beside[1], beside[2], beside[3], true);
+    else if (beside) add(...beside, true);
     else rest.push(line);
   }
   return { lines, rest };
 }
 
-const every = (lines: readonly string[], form: RegExp): boolean =>
-  lines.length > 0 && lines.every((line) => form.test(line));
+const isNumbered = (line: string): boolean => WITHOUT_FILE.test(line);
+
+const hasFile = (line: string): boolean => NUMBER.test(line.slice(1));
+
+/** Returns the name of the file, the number of the line and the line. A name has at least one character. */
+function splitAt(number: RegExp, line: string): [file: string, number: string, content: string] | undefined {
+  const found = number.exec(line.slice(1));
+  if (!found) return undefined;
+  const at = found.index + 1;
+  return [line.slice(0, at), found[1] ?? "", line.slice(at + found[0].length)];
+}
+
+const every = (lines: readonly string[], is: (line: string) => boolean): boolean => lines.length > 0 && lines.every(is);

@@ -1,9 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { type LsDirectoryTreeNode, LsDirectoryTreeNodeSchema } from "../../../../../gen/agent/v1/directory_tree_pb.ts";
+import { isRemark } from "./file-list.ts";
 
 /** Lines around a listing. */
 const ASIDE =
-  /^(?:\.\.?\/?|---|total \d+|directory listing for\b.*|listed \d+ .*|(?:contents of|files in)\b.*:|absolute path:.*|note: .*|\(.* .*\)|<\/?[\w-]+>|<path>.*|<type>.*|no files found\.?|directory .* is empty\.?)$/i;
+  /^(?:(?:\.\.?\/?|---|total \d+|<\/?[\w-]+>|no files found\.?)$|directory listing for\b|listed \d+ |absolute path:|note: |<path>|<type>|(?:contents of|files in)\b.*:$|directory .* is empty\.?$)/s;
 /** The text before a name: spaces, tree lines, bullets, and the kind. */
 const BEFORE = /^((?:[\s│|]|[├└]─*|[`|]-+)*(?:[-*•]\s+)?)(\[dir\]\s*|\[file\]\s*|📁\s*|📄\s*)?/iu;
 
@@ -21,7 +22,7 @@ export function listing(root: string, text: string): LsDirectoryTreeNode {
     const [before = "", space = "", kind = ""] = BEFORE.exec(line) ?? [];
     const written = line.slice(before.length).trimEnd();
     const path = within(root, written);
-    if (path === "" || ASIDE.test(written)) continue;
+    if (path === "" || ASIDE.test(written.toLowerCase()) || isRemark(written)) continue;
     while (open.length > 0 && (open.at(-1)?.indent ?? 0) >= space.length) open.pop();
     const parent = open.at(-1)?.node ?? top;
     parent.childrenWereProcessed = true;

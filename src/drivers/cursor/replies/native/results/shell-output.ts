@@ -17,6 +17,8 @@ const EXIT_LINES = [
 ];
 /** Lines that may follow such a line. */
 const AFTER_EXIT = /^(?:|(?:Signal|Background PIDs|Process Group PGID|Wall time|Duration)\b.*|<\/\w+>)$/i;
+/** Lines before Codex's output. */
+const CODEX_LINE = /^(?:Chunk ID|Exit code|Wall time|Process|Original token count|Total output lines)\b/;
 /** Clients' words for empty output. */
 const NO_OUTPUT = /^(?:\((?:no output|.* with no output)\)|tool ran without output or errors)$/i;
 
@@ -52,7 +54,7 @@ function fromJsonText(text: string): Told | undefined {
 
 /** Parses the output of Codex's script tool: lines about the script, then the output of our script or its error. */
 function fromScript(text: string): Told | undefined {
-  const head = /^Script (completed|failed)\b.*\nWall time .*\nOutput:\n/.exec(text);
+  const head = /^Script (completed|failed)[^\n]*\nWall time [^\n]*\nOutput:\n/.exec(text);
   if (!head) return undefined;
   const said = text.slice(head[0].length);
   return fromCodex(said) ?? { output: said, exitCode: head[1] === "failed" ? 1 : exitCodeIn(said) };
@@ -60,13 +62,12 @@ function fromScript(text: string): Told | undefined {
 
 /** Parses Codex output: lines about the command, then `Output:` and the rest. */
 function fromCodex(text: string): Told | undefined {
-  const head =
-    /^(?:(?:Chunk ID|Exit code|Wall time|Process|Original token count|Total output lines)\b.*\n)+Output:\n?/.exec(
-      text,
-    )?.[0];
-  if (!head?.includes("Wall time")) return undefined;
+  const head = text.slice(0, text.indexOf("\nOutput:") + 1);
+  const lines = head.split("\n").slice(0, -1);
+  if (!head.includes("Wall time") || !lines.every((line) => CODEX_LINE.test(line))) return undefined;
   const code = /^(?:Exit code:|Process exited with code) (-?\d+)/m.exec(head)?.[1];
-  return { output: text.slice(head.length), exitCode: code === undefined ? undefined : bounded(Number(code)) };
+  const output = text.slice(head.length + "Output:".length).replace(/^\n/, "");
+  return { output, exitCode: code === undefined ? undefined : bounded(Number(code)) };
 }
 
 /** Only the first and the last line count; those in between are the command's own output. */
