@@ -1,10 +1,10 @@
 import type { DescMessage } from "@bufbuild/protobuf";
+import { isSecretName } from "../core/access/secret-scanner.ts";
 import { methodAt } from "./call-schema.ts";
 import type { CaptureWriter } from "./capture-writer.ts";
 import { learnHeaders, maskHeaders } from "./mask/mask-headers.ts";
 import { Masker } from "./mask/masker.ts";
 import { MessageTexts } from "./mask/message-texts.ts";
-import { isSecretName } from "./mask/secret-shapes.ts";
 import { createPreciseClock } from "./precise-clock.ts";
 import { measureFrames } from "./record-format.ts";
 import type { CallEnd, CallHead, CapturedMessage, CaptureNote, CaptureRecord, ResponseInfo } from "./records.ts";

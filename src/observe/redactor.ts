@@ -1,3 +1,4 @@
+import { replaceSecrets } from "../core/access/secret-scanner.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { SecretForms } from "./secret-forms.ts";
 
@@ -22,16 +23,6 @@ const MAX_KEPT = { own: Number.POSITIVE_INFINITY, caller: 256, account: 12, serv
 
 const REDACTED = "[redacted]";
 
-/** None of these matches a quote or a backslash, so that a JSON line stays valid. */
-const SHAPES: readonly (readonly [RegExp, string])[] = [
-  [/\bBearer(?: |%20)+[^\s"'\\,;]{8,}/gi, `Bearer ${REDACTED}`],
-  [/\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g, REDACTED],
-  [/\b(?:exc|crsr|sk)[-_][\w-]{20,}/g, REDACTED],
-  // A password in an address.
-  [/(:\/\/[^\s"'\\/?#@:]*:)[^\s"'\\/?#@]+@/g, `$1${REDACTED}@`],
-  [/\b(WorkosCursorSessionToken=)[^\s"'\\;]+/g, `$1${REDACTED}`],
-];
-
 export function createRedactor(): Redactor {
   const forms = new SecretForms();
   const lists = new Map<string, BoundedMap<string, true>>();
@@ -51,9 +42,10 @@ export function createRedactor(): Redactor {
       list.set(secret, true);
     },
     redact(text) {
-      let clean = forms.replaceIn(text, () => REDACTED);
-      for (const [shape, replacement] of SHAPES) clean = clean.replace(shape, replacement);
-      return clean;
+      return replaceSecrets(
+        forms.replaceIn(text, () => REDACTED),
+        () => REDACTED,
+      );
     },
   };
 }

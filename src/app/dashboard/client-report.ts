@@ -62,20 +62,15 @@ export function clientSources({ home, config, opened, running }: ClientReportPar
       const lines = await lineDiff(before, recipe.edit(before.replace(/^\ufeff/, ""), given));
       return {
         file,
+        // The file may hold keys of other services.
         lines: lines
           .slice(0, MAX_LINES)
-          .map(
-            ({ kind, text }): DiffLine => ({ kind, text: hideSecrets(redactor.redact(text)).slice(0, MAX_LINE_CHARS) }),
-          ),
+          .map(({ kind, text }): DiffLine => ({ kind, text: redactor.redact(text).slice(0, MAX_LINE_CHARS) })),
         isCut: lines.length > MAX_LINES,
       };
     },
   };
 }
-
-/** The file may hold keys of other services. */
-const hideSecrets = (line: string): string =>
-  line.replace(/((?:key|token|secret|password|authorization)["'\w]*\s*[:=]\s*["']?)[^\s"',]{8,}/gi, "$1…");
 
 const offered = ({ id, displayName, aliases, contextTokens, isThinking, supportsImages }: ModelInfo) => ({
   id,

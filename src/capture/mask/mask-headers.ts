@@ -1,19 +1,9 @@
+import { isSecretName } from "../../core/access/secret-scanner.ts";
 import type { Masker } from "./masker.ts";
-import { isSecretName } from "./secret-shapes.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-const SECRET_HEADERS: ReadonlySet<string> = new Set([
-  "authorization",
-  "cookie",
-  "set-cookie",
-  "x-api-key",
-  "proxy-authorization",
-  "x-cursor-checksum",
-  "x-client-key",
-  "x-blob-encryption-key",
-  "x-goog-api-key",
-]);
+const SECRET_HEADERS: ReadonlySet<string> = new Set(["x-cursor-checksum", "x-client-key"]);
 
 /** True if the whole value of a header is a secret. */
 export const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || isSecretName(name);

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { findSecrets, isSecretName, replaceSecrets } from "../../core/access/secret-scanner.ts";
 import { SecretForms } from "../../observe/secret-forms.ts";
-import { isSecretName, maskShapes, NAMED_SECRET } from "./secret-shapes.ts";
 
 /** A text of these letters alone is a mask. */
 const LETTERS = "xyz";
@@ -36,8 +36,8 @@ export class Masker {
   /** Registers what a text of this name is, or says in JSON that it is: a password, a key. */
   learn(text: Buffer, name: string): void {
     if (isSecretName(name)) this.add(text.toString("utf8"));
-    if (!text.includes('"')) return;
-    for (const [, , value = ""] of text.toString("utf8").matchAll(NAMED_SECRET)) this.add(value);
+    const said = text.toString("utf8");
+    for (const { start, end, type } of findSecrets(said)) if (type === "member") this.add(said.slice(start, end));
   }
 
   /** Masks a whole word that is known to be a secret. */
@@ -55,7 +55,7 @@ export class Masker {
   mask(text: Buffer): void {
     // One character for each byte, so that lengths in bytes stay.
     const before = text.toString("latin1");
-    const after = maskShapes(this.#replaceKnown(before), (secret) => this.#maskOf(secret));
+    const after = replaceSecrets(this.#replaceKnown(before), (secret) => this.#maskOf(secret), true);
     if (after !== before) text.write(after, "latin1");
   }
 

@@ -1,4 +1,5 @@
 import type { Secret } from "../secret.ts";
+import { findSecrets } from "./secret-scanner.ts";
 
 /** Names of variables that hold a secret. */
 const SECRET_NAME =
@@ -7,10 +8,6 @@ const SECRET_NAME =
 /** Such names that say where a secret is, or how much of something: not what it is. */
 const ABOUT_SECRET =
   /MAX|LIMIT|COUNT|_(?:FILE|PATH|DIR|HOME|URL|URI|ENDPOINT|HOST|TYPE|MODE|METHOD|TTL|TIMEOUT|NAME)$/i;
-
-/** Keys of well-known services, JSON web tokens, passwords in addresses, private keys. */
-const SECRET_SHAPE =
-  /^(?:sk|pk|rk|exc|crsr|gh[opsu]|github_pat|glpat|xox[a-z]|AIza|AKIA|hf|npm|pypi)[-_]?[\w.-]{16,}$|^eyJ[\w-]+\.[\w-]+\.[\w-]*$|:\/\/[^/\s:@]*:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 const MIN_CHARS = 8;
 const MIN_RANDOM_CHARS = 32;
@@ -24,7 +21,9 @@ const isRandom = (value: string): boolean =>
 /** Whether a value must not show in any text, by the name of its variable and by its own form. */
 export const isSecretValue = (name: string, value: string): boolean =>
   value.length >= MIN_CHARS &&
-  ((SECRET_NAME.test(name) && !ABOUT_SECRET.test(name)) || SECRET_SHAPE.test(value) || isRandom(value));
+  ((SECRET_NAME.test(name) && !ABOUT_SECRET.test(name)) ||
+    findSecrets(value).some(({ type }) => type !== "person") ||
+    isRandom(value));
 
 /** The secrets among the variables of a program. The others are paths, addresses and modes: logs may have them. */
 export const secretsAmong = (environment: Readonly<Record<string, Secret>>): readonly Secret[] =>
