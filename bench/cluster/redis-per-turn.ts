@@ -124,10 +124,8 @@ async function main(): Promise<void> {
   console.log(
     `A cluster of ${NODES}; ${WORDS} words (${SPEECH.length} bytes) from the user and as many from the model.\n`,
   );
-  console.log(
-    "| turn | API | commands in Redis | scripts | bytes to Redis | bytes from Redis | bytes between gateways | CPU of Redis |",
-  );
-  console.log("|---|---|---|---|---|---|---|---|");
+  console.log("| turn | API | commands in Redis | scripts | bytes to Redis | bytes from Redis | CPU of Redis |");
+  console.log("|---|---|---|---|---|---|---|");
   for (const scenario of SCENARIOS) {
     for (const dialect of DIALECTS) {
       const key = (scenario.hasLimits ? limited : free).reveal();

@@ -32,7 +32,6 @@ interface ClusterView {
 /** This gateway's part in a cluster. */
 export interface Cluster {
   readonly link: RedisLink;
-  readonly log: Log;
   /** Begins to take part: from now on the runs of the engine end when another gateway has replayed them. */
   join(engine: Pick<Engine, "dropRun" | "stats" | "stopParking">): void;
   /** Takes an entry of the call log. Tells the gateway that holds a run if it is replayed here. */
@@ -60,7 +59,6 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   let last: string | undefined;
   return {
     link,
-    log,
     join(engine) {
       served = engine;
       link.onNews("ended", ({ principalId, id }) => engine.dropRun(id, principalId));

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Cluster } from "../../cluster/cluster.ts";
-import { KnownMessages } from "../../cluster/redis/known-messages.ts";
+import { createKnownMessages } from "../../cluster/redis/known-messages.ts";
 import { RedisCounts } from "../../cluster/redis/limits/redis-counts.ts";
 import { RedisRequestCounter } from "../../cluster/redis/limits/redis-request-counter.ts";
 import { createSharedCheckpoints } from "../../cluster/redis/stores/shared-checkpoints.ts";
@@ -37,7 +37,7 @@ export interface ConversationStores {
 export interface SharedState extends ConversationStores {
   readonly requests: RedisRequestCounter;
   readonly counts: RedisCounts;
-  readonly messages: KnownMessages;
+  readonly messages: ReturnType<typeof createKnownMessages>;
   /** Sends the records of this store to the other gateways, and writes theirs to it. To be closed before the store. */
   followUsage(store: UsageStore): UsageStream;
   /** Resolves when everything is sent, or Redis is away. */
@@ -53,18 +53,11 @@ export const openOwnState = (state: StateDatabase): ConversationStores => ({
   sentCalls: createSentCallStore(state),
 });
 
-interface SharedStateOptions {
-  /** The backend, which keeps states apart. */
-  readonly origin: string;
-  /** How long the end of an answer waits for Redis. */
-  readonly redisMs: number;
-}
-
-/** Opens the state that a gateway shares with its cluster. */
+/** Opens the state that a gateway shares with its cluster. `origin` is the backend, which keeps states apart. */
 export function openSharedState(
   { link }: Pick<Cluster, "link">,
   state: StateDatabase,
-  { origin, redisMs }: SharedStateOptions,
+  { origin, redisMs }: { readonly origin: string } & Pick<StoreParts, "redisMs">,
 ): SharedState {
   const writes = new WriteBehind(link);
   const scope = createHash("sha256").update(origin).digest("hex").slice(0, 8);
@@ -76,7 +69,7 @@ export function openSharedState(
     thoughts: createSharedThoughts(parts, createThoughtStore(state)),
     hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
     sentCalls: createSentCallStore(state),
-    messages: new KnownMessages(link),
+    messages: createKnownMessages(link),
     requests: new RedisRequestCounter(link),
     counts,
     followUsage: (store) => new UsageStream({ link, writes, store }),

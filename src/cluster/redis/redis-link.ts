@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { RedisClientOptions, RedisClientType } from "@redis/client";
+import { z } from "zod";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Log } from "../../observe/log.ts";
@@ -51,14 +52,13 @@ export interface RedisLink {
   close(): void;
 }
 
-/** What a gateway tells the others. */
-type News =
-  /** This run was replayed by the gateway that tells it. */
-  | { readonly type: "ended"; readonly principalId: string; readonly id: string }
-  /** This stored answer was deleted. */
-  | { readonly type: "deleted"; readonly principalId: string; readonly id: string }
-  /** The register of keys has changed. */
-  | { readonly type: "keys" };
+/** What a gateway tells the others: a run was replayed by it, a stored answer was deleted, the register of keys has changed. */
+const NewsSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("ended"), principalId: z.string(), id: z.string() }),
+  z.object({ type: z.literal("deleted"), principalId: z.string(), id: z.string() }),
+  z.object({ type: z.literal("keys") }),
+]);
+type News = z.infer<typeof NewsSchema>;
 
 /** How long a request waits for Redis. */
 const ASK_MS = 50;
@@ -303,12 +303,7 @@ class ClientLink implements RedisLink {
 /** Undefined if it is none that this version knows. */
 function parseNews(json: string): News | undefined {
   try {
-    const { type, principalId, id } = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    if (type === "keys") return { type };
-    if ((type !== "ended" && type !== "deleted") || typeof principalId !== "string" || typeof id !== "string") {
-      return undefined;
-    }
-    return { type, principalId, id };
+    return NewsSchema.parse(JSON.parse(json));
   } catch {
     return undefined;
   }

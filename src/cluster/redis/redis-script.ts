@@ -10,12 +10,10 @@ const BINARY = { [BLOB_STRING]: Buffer } as const;
 /** Returns the same client, with buffers in place of texts in its replies. */
 export const inBinary = (client: RedisClient) => client.withTypeMapping(BINARY);
 
-/** A Lua script, which runs as one step. Redis keeps it by its digest, so its text is sent once by each client. */
+/** A Lua script, which runs as one step. Redis keeps it by its digest, so its text is sent once. */
 export class RedisScript {
   readonly #text: string;
   readonly #digest: string;
-  /** The clients that have sent the text. */
-  readonly #senders = new WeakSet<RedisClient>();
 
   constructor(text: string) {
     this.#text = text;
@@ -25,18 +23,12 @@ export class RedisScript {
   /** Runs the script. Texts in its reply are buffers. */
   async run(client: RedisClient, keys: readonly string[], given: readonly Argument[]): Promise<unknown> {
     const options = { keys: [...keys], arguments: [...given] };
-    const sendText = () => inBinary(client).eval(this.#text, options);
-    // The digest alone would be refused, and cost a second round trip.
-    if (!this.#senders.has(client)) {
-      this.#senders.add(client);
-      return sendText();
-    }
     try {
       return await inBinary(client).evalSha(this.#digest, options);
     } catch (error) {
-      // A Redis that was restarted has forgotten it.
+      // It has not got it yet, or was restarted.
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return sendText();
+      return inBinary(client).eval(this.#text, options);
     }
   }
 }

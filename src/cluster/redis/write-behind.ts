@@ -33,8 +33,6 @@ export class WriteBehind {
   #bytes = 0;
   #dropped = 0;
   #work: Promise<void> | undefined;
-  #added = 0;
-  #sending = 0;
 
   constructor(link: RedisLink) {
     this.#link = link;
@@ -54,7 +52,6 @@ export class WriteBehind {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push({ ...write, tries: 0, resolve });
     this.#bytes += write.bytes;
-    this.#added++;
     while (this.#waiting.length > MAX_WAITING || this.#bytes > MAX_WAITING_BYTES) this.#drop();
     if (!this.#link.isUp) resolve();
     this.#begin();
@@ -63,8 +60,7 @@ export class WriteBehind {
 
   /** Resolves when everything that was added before is written or dropped, or Redis is away. */
   async settled(): Promise<void> {
-    const target = this.#added;
-    while (this.#work && this.#added - this.#waiting.length - this.#sending < target) await this.#work;
+    await this.add({ bytes: 0, write: async () => {} });
   }
 
   close(): void {
@@ -93,7 +89,6 @@ export class WriteBehind {
   /** Sends a batch without waiting for each reply: commands arrive in the order in which they are sent. */
   async #writeBatch(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH);
-    this.#sending = batch.length;
     const missed = await Promise.all(
       batch.map(({ write }) =>
         this.#link.ask<Missed | undefined>(
@@ -112,7 +107,6 @@ export class WriteBehind {
       if (!isMadeAgain || missed[at] === "away") one.resolve();
       return isMadeAgain;
     });
-    this.#sending = 0;
     this.#waiting = [...again, ...this.#waiting];
   }
 }

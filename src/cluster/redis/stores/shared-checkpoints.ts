@@ -1,4 +1,5 @@
 import type { AtOnce } from "../../../core/awaitable.ts";
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import type { Checkpoint, CheckpointStore } from "../../../core/history/checkpoints.ts";
 import { RedisScript } from "../redis-script.ts";
 import { DAY_MS, digest, MiB, type RoomLimits, type StoreParts, ValueRoom } from "./value-room.ts";
@@ -32,8 +33,9 @@ export function createSharedCheckpoints(
   local: AtOnce<CheckpointStore>,
 ): CheckpointStore {
   const room = new ValueRoom(link, [scope, "checkpoint"], { ...LIMITS, ...limits });
-  const sent = new SentBlobs();
-  link.onChange(() => sent.forget());
+  /** The names of the blobs that Redis has of a conversation and that count now. */
+  const sent = new BoundedMap<string, ReadonlySet<string>>(MAX_REMEMBERED);
+  link.onChange(() => sent.clear());
   const pointerTo = (principalId: string, historyKey: string) => room.key(principalId, "at", digest(historyKey));
 
   const read = async (principalId: string, historyKey: string): Promise<Checkpoint | undefined> => {
@@ -65,7 +67,7 @@ export function createSharedCheckpoints(
     const checkpoint = await read(principalId, historyKey);
     if (!checkpoint) return undefined;
     local.put(principalId, historyKey, checkpoint);
-    sent.add(room.key(principalId, digest(checkpoint.conversationId)), checkpoint.blobs.keys());
+    sent.set(room.key(principalId, digest(checkpoint.conversationId)), new Set(checkpoint.blobs.keys()));
     return checkpoint;
   };
 
@@ -96,16 +98,17 @@ export function createSharedCheckpoints(
               ...added.map(([name, blob]) => [`b${name}`, room.seal(name, blob)] as const),
             ];
             const pointers = [pointerTo(principalId, historyKey)];
-            if ((await room.put(client, { principalId, key, fields, pointers })) === "put") sent.add(key, names);
+            if ((await room.put(client, { principalId, key, fields, pointers })) === "put")
+              sent.set(key, new Set(names));
             else onLarge();
           },
         });
       };
       add(
-        (name) => !sent.has(key, name),
+        (name) => !sent.get(key)?.has(name),
         () => {
           // The conversation has become too large, so it begins again with what it needs now.
-          sent.forget(key);
+          sent.delete(key);
           add(
             () => true,
             () => {},
@@ -114,28 +117,4 @@ export function createSharedCheckpoints(
       );
     },
   };
-}
-
-/** Remembers which blobs of which conversations are in Redis. */
-class SentBlobs {
-  /** By conversation, oldest first. */
-  readonly #names = new Map<string, Set<string>>();
-
-  has(key: string, name: string): boolean {
-    return this.#names.get(key)?.has(name) ?? false;
-  }
-
-  /** From now on these are the blobs that count; others are no longer needed. */
-  add(key: string, names: Iterable<string>): void {
-    this.#names.delete(key);
-    this.#names.set(key, new Set(names));
-    const [oldest] = this.#names.keys();
-    if (this.#names.size > MAX_REMEMBERED && oldest !== undefined) this.#names.delete(oldest);
-  }
-
-  /** Without a key, forgets all. */
-  forget(key?: string): void {
-    if (key === undefined) this.#names.clear();
-    else this.#names.delete(key);
-  }
 }

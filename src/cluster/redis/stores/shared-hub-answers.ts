@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { z } from "zod";
 import type { AtOnce } from "../../../core/awaitable.ts";
 import type { DoneReason } from "../../../core/events.ts";
 import {
@@ -40,8 +39,6 @@ const MAX_HISTORIES = 500;
 const ALIVE_MS = 5000;
 const SIGN_MS = 1000;
 const LOOK_MS = 100;
-
-const EndSchema = z.object({ text: z.string(), reason: z.string() });
 
 /**
  * Answers of the hub of all gateways. They are written here at once and to Redis in the background, but for the start of a
@@ -112,12 +109,12 @@ export function createSharedHubAnswers(
       if (!round) return undefined;
       rounds.push(round);
     }
-    const ended = room.parse(room.open(`${key} end`, hash["end"]), (json) => EndSchema.parse(JSON.parse(json)));
+    const text = room.open(`${key} text`, hash["text"])?.toString();
     return {
       id: id.toString(),
       askedKey: asked.toString(),
       rounds,
-      end: ended && { text: ended.text, reason: ended.reason as DoneReason },
+      end: text === undefined ? undefined : { text, reason: String(hash["reason"]) as DoneReason },
       isSettled: hash["settled"] !== undefined,
       ageMs: Math.max(0, Date.now() - Number(at)),
       by: by?.toString() ?? "",
@@ -127,20 +124,13 @@ export function createSharedHubAnswers(
 
   /** Reads answers, and of those that other processes make the last sign of their process. */
   const readAll = async (client: RedisClient, keys: readonly (string | null)[]) => {
-    const found = await Promise.all(
-      keys.map(async (key) => {
-        const hash = typeof key === "string" ? await inBinary(client).hGetAll(key) : undefined;
-        return typeof key === "string" && hash ? readAnswer(key, hash) : undefined;
-      }),
-    );
-    return Promise.all(
-      found.map(async (kept): Promise<FoundAnswer | undefined> => {
-        if (!kept || kept.by === "" || kept.by === self || isComplete(kept)) return kept;
-        const last = await client.get(aliveKey(kept.by));
-        if (typeof last !== "string") return kept;
-        return { ...kept, sign: last, elsewhere: kept.isEnding ? "ending" : "held" };
-      }),
-    );
+    const read = async (key: string | null): Promise<FoundAnswer | undefined> => {
+      const kept = key === null ? undefined : readAnswer(key, await inBinary(client).hGetAll(key));
+      if (!kept || kept.by === "" || kept.by === self || isComplete(kept)) return kept;
+      const last = await client.get(aliveKey(kept.by));
+      return last === null ? kept : { ...kept, sign: last, elsewhere: kept.isEnding ? "ending" : "held" };
+    };
+    return Promise.all(keys.map(read));
   };
 
   /** Reads answers until it is known of each process that makes one whether it lives. Returns why there is no reply. */
@@ -211,12 +201,9 @@ export function createSharedHubAnswers(
     async putEnd(place, { text, reason }, history) {
       void local.putEnd(place, { text, reason }, history);
       const { principalId, id } = place;
-      const sealed = room.seal(`${keyOf(principalId, id)} end`, JSON.stringify({ text, reason }));
-      const written = writes.add({
-        bytes: text.length,
-        write: (client) =>
-          put(client, place, { fields: [["end", sealed]], pointers: [historyKey(principalId, history)] }),
-      });
+      const sealed = ["text", room.seal(`${keyOf(principalId, id)} text`, text)] as const;
+      const value = { fields: [sealed, ["reason", reason] as const], pointers: [historyKey(principalId, history)] };
+      const written = writes.add({ bytes: text.length, write: (client) => put(client, place, value) });
       await within(written, redisMs);
     },
     settle(place) {
