@@ -24,6 +24,11 @@ export class OneTimeLinks {
     return code;
   }
 
+  /** True if there is such a link. It may be over. */
+  has(code: string): boolean {
+    return this.#ends.has(digestOf(code));
+  }
+
   /** Uses up a link. Returns false if it is unknown, used or over. */
   redeem(code: string): boolean {
     const digest = digestOf(code);

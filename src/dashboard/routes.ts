@@ -8,7 +8,7 @@ import type { Route } from "../server/routes/route.ts";
 import { type Call, MAX_REPLY_BYTES } from "./call.ts";
 import { DASHBOARD_ERRORS } from "./error-body.ts";
 import type { Feed } from "./feed.ts";
-import { checkOwner, checkSession, checkVisitor } from "./guard.ts";
+import { checkOwner, createGuard } from "./guard.ts";
 import { LINK_MS, OneTimeLinks } from "./one-time-links.ts";
 import type { SendPage } from "./page-route.ts";
 import { removeCookie, writeCookie } from "./session-cookie.ts";
@@ -35,6 +35,7 @@ const NO_STORE = { "cache-control": "no-store", "cross-origin-resource-policy": 
  */
 export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
   const { sessions, links = new OneTimeLinks(), feed, sendPage, calls, server, limits, facts } = parts;
+  const { checkVisitor, checkSession } = createGuard(sessions);
   /** The gate lets these pass without a key; each of them checks its visitor itself. */
   const open = (route: Pick<Route, "method" | "path" | "handle">): Route => ({
     ...route,
@@ -50,9 +51,9 @@ export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
       path: "/ui/links",
       isInternal: true,
       face: DASHBOARD_ERRORS,
-      handle(exchange) {
-        checkVisitor(exchange.request);
+      async handle(exchange) {
         checkOwner(exchange.principal);
+        await checkVisitor(exchange.request);
         exchange.reply(200, { path: `/ui/link/${links.create()}`, expiresInMs: LINK_MS }, NO_STORE);
       },
     },
@@ -61,9 +62,10 @@ export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
       path: "/ui/link/{code}",
       async handle(exchange, { code = "" }) {
         const { request, response } = exchange;
-        checkVisitor(request);
         // A preview by HEAD must not use up the link.
-        if (request.method !== "GET" || !links.redeem(code)) {
+        const isUsable = request.method === "GET" && links.has(code);
+        if (isUsable) await checkVisitor(request);
+        if (!isUsable || !links.redeem(code)) {
           await sendPage(exchange, "link", 403);
           return;
         }
@@ -80,8 +82,8 @@ export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
     open({
       method: "GET",
       path: "/ui/api/session",
-      handle(exchange) {
-        const session = checkSession(exchange.request, sessions);
+      async handle(exchange) {
+        const session = await checkSession(exchange.request);
         const reply = { csrf: session.csrf.reveal(), hasFeed: feed.hasRoom(session), ...facts };
         exchange.reply(200, reply, NO_STORE);
       },
@@ -89,22 +91,22 @@ export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
     open({
       method: "DELETE",
       path: "/ui/api/session",
-      handle(exchange) {
-        sessions.end(checkSession(exchange.request, sessions));
+      async handle(exchange) {
+        sessions.end(await checkSession(exchange.request));
         exchange.reply(200, {}, { ...NO_STORE, "set-cookie": removeCookie(exchange.request) });
       },
     }),
     open({
       method: "GET",
       path: "/ui/api/feed",
-      handle: (exchange) => feed.open(exchange, checkSession(exchange.request, sessions)),
+      handle: async (exchange) => feed.open(exchange, await checkSession(exchange.request)),
     }),
     // The playground: the page uses the gateway's own routes, without the key.
     open({
       method: "POST",
       path: `${PLAY}/{path}`,
       async handle(exchange) {
-        checkSession(exchange.request, sessions);
+        await checkSession(exchange.request);
         await server.serveAsOwner(exchange, PLAY);
       },
     }),
@@ -113,8 +115,8 @@ export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
         method: call.method,
         path: `/ui/api${call.path}`,
         async handle(exchange, path) {
-          if (exchange.principal?.id === OWNER.id) checkVisitor(exchange.request);
-          else checkSession(exchange.request, sessions);
+          if (exchange.principal?.id === OWNER.id) await checkVisitor(exchange.request);
+          else await checkSession(exchange.request);
           // The body is counted as the owner's.
           exchange.principal = OWNER;
           exchange.reply(200, await answer(call, exchange, path), NO_STORE);

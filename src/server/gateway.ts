@@ -190,17 +190,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (!isLetIn) throw noSuchRoute();
       cors.allowReading(request, response);
       if (cors.isPreflight(request)) {
-        gate(request, true);
+        await gate(request, true);
         cors.answerPreflight(request, response);
         return;
       }
       if (page) allowReading(request, response, page);
       if (page && request.method === "OPTIONS") {
-        gate(request, true);
+        await gate(request, true);
         answerPreflight(request, response, page);
         return;
       }
-      const principal = gate(request, isOpen, keys);
+      const principal = await gate(request, isOpen, keys);
       exchange.principal = principal;
       if (principal) exchange.trace = options.traces?.begin(tracedRequest(exchange, principal));
       if (match.type === "wrong-method") throw wrongMethod(match.allow);

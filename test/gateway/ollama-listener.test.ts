@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { Ollama } from "ollama";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
+import { canRunAs } from "../support/other-user.ts";
 import { setUpGateway } from "./support/gateway-process.ts";
 
 const QUESTION = { model: "gpt-5.5", messages: [{ role: "user" as const, content: "@sim say hi" }] };
@@ -42,6 +44,23 @@ describe.skipIf(process.platform !== "linux")("the listener for Ollama's clients
     const { ollamaUrl } = await setUp();
     expect(await curl(ollamaUrl, [], 0)).toBe("200");
     expect(await curl(ollamaUrl, [], 65_534)).toBe("403");
+  });
+
+  it.skipIf(!canRunAs(65_534))("runs nothing for another user who sends and leaves (A25)", async () => {
+    const { open, trace } = await setUpGateway();
+    const { ollamaUrl = "" } = await open("--ollama", "--ollama-port", "0");
+    const { port, host } = new URL(ollamaUrl);
+    const body = JSON.stringify({ ...QUESTION, stream: false });
+    const head = `POST /api/chat HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+    const program = `const { connect } = require("node:net");
+      for (let index = 0; index < 40; index++) {
+        const socket = connect(${port}, "127.0.0.1", () => socket.write(${JSON.stringify(`${head}\r\n\r\n${body}`)}, () => socket.destroy()));
+        socket.on("error", () => {});
+      }`;
+    const child = spawn(process.execPath, ["-e", program], { uid: 65_534, gid: 65_534, cwd: "/", stdio: "ignore" });
+    expect(await once(child, "close")).toEqual([0, null]);
+    await new Ollama({ host: ollamaUrl }).chat(QUESTION);
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
   });
 
   it("is off unless it is asked for, and says which port is taken", async () => {

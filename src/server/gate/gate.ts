@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "../../config/limits.ts";
+import type { Awaitable } from "../../core/awaitable.ts";
 import type { ErrorCode } from "../../core/error-codes.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
@@ -11,7 +12,7 @@ import type { KnownKeys } from "./keys/known-keys.ts";
 import { missingKey, WrongKeys } from "./keys/wrong-keys.ts";
 import { checkOrigin, createOriginList } from "./origin-list.ts";
 import { checkPage, needsNoKey, type PageAccess } from "./page-access.ts";
-import { checkPeer } from "./peer-user.ts";
+import { createPeerCheck } from "./peer-user.ts";
 
 export interface GateOptions {
   /** The address of the listener. */
@@ -34,15 +35,15 @@ export interface GateOptions {
 }
 
 /**
- * Checks every request before its body is read: headers, Host, Origin, key, content type. Throws a {@link Refusal},
- * else returns the principal. Returns undefined on an open route if no key was sent.
+ * Checks every request before its body is read: headers, Host, Origin, key, content type, then the user of the peer where the
+ * listener is for one user. Throws a {@link Refusal}, else returns the principal. Returns undefined on an open route if no key was sent.
  */
 export type Gate = (
   request: IncomingMessage,
   isOpen: boolean,
   /** Keys from places that only the request's face knows. */
   keys?: readonly string[],
-) => Principal | undefined;
+) => Awaitable<Principal | undefined>;
 
 export function createGate(options: GateOptions): Gate {
   const { page } = options;
@@ -50,12 +51,12 @@ export function createGate(options: GateOptions): Gate {
   const origins = createOriginList(hosts, options.port, [...options.origins, ...(page ? [page.origin] : [])]);
   const identify = createIdentify(options);
   const wrongKeys = new WrongKeys(options.limits.wrongKeysPerMinute, options.now);
-  return (request, isOpen, keys = []) => {
+  const checkPeer = page || options.trustsUser ? createPeerCheck() : undefined;
+  const check = (request: IncomingMessage, isOpen: boolean, keys: readonly string[] = []): Principal | undefined => {
     checkForm(request, options.limits);
     checkHost(request, hosts);
     checkOrigin(request, origins, page === undefined);
     if (options.trustsUser) {
-      checkPeer(request);
       checkContent(request);
       return OWNER;
     }
@@ -69,6 +70,12 @@ export function createGate(options: GateOptions): Gate {
     if (identity.type === "missing" && !isOpen) throw page ? withoutInvitation(missingKey()) : missingKey();
     checkContent(request);
     return identity.type === "known" ? identity.principal : undefined;
+  };
+  if (!checkPeer) return check;
+  return async (request, isOpen, keys) => {
+    const principal = check(request, isOpen, keys);
+    await checkPeer(request.socket);
+    return principal;
   };
 }
 

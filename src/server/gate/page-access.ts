@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Refusal } from "../refusal.ts";
 import { valuesOf } from "./header-values.ts";
-import { checkPeer, knowsPeers } from "./peer-user.ts";
+import { knowsPeers } from "./peer-user.ts";
 
 /**
  * Access rules of a listener for one page, and for programs of the same user (SEC-45). The origin is not a secret; the
@@ -19,7 +19,6 @@ const MAX_AGE_S = 600;
 
 export function checkPage(request: IncomingMessage, page: PageAccess): void {
   const { header } = page;
-  checkPeer(request);
   // A preflight cannot carry the header.
   if (request.method === "OPTIONS" || valuesOf(request, header).length > 0 || needsNoKey(request, page)) return;
   throw new Refusal(403, "missing_header", [header]);

@@ -1,30 +1,62 @@
-import { readFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
+import { readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { Refusal } from "../refusal.ts";
 
 /** Whether the system tells which user owns the other end of a connection. */
 export const knowsPeers = (): boolean => process.platform === "linux" && process.getuid !== undefined;
 
+/** Rejects if another user of this machine has the other end of the connection. */
+export type PeerCheck = (socket: Socket) => Promise<void>;
+
 /**
- * Refuses other users of this machine, by the owner of the connection's other end (SEC-45). Only Linux tells it;
- * elsewhere the key has to suffice.
+ * Returns a check for other users of this machine, by the owner of the connection's other end (SEC-45). Only Linux tells it;
+ * elsewhere the key has to suffice. A connection is looked up once. Those that wait share one reading of the kernel's tables.
  */
-export function checkPeer({ socket }: IncomingMessage, read: (path: string) => string = readTable): void {
-  if (!knowsPeers()) return;
-  const { remoteAddress = "", remotePort = 0, localAddress = "", localPort = 0 } = socket;
-  const uid = ownerOf(endpoint(remoteAddress, remotePort), endpoint(localAddress, localPort), read);
-  if (uid === process.getuid?.()) return;
-  throw new Refusal(403, "other_user");
+export function createPeerCheck(read: (path: string) => Promise<string> = readTable): PeerCheck {
+  const known = new WeakMap<Socket, Promise<boolean>>();
+  let current: Promise<unknown> = Promise.resolve();
+  let next: Promise<readonly string[]> | undefined;
+  /** A reading that has begun may miss a newer connection, so a caller joins only one that has not. */
+  const tables = (): Promise<readonly string[]> => {
+    next ??= current.then(() => {
+      next = undefined;
+      const reading = Promise.all(TABLES.map(([path]) => read(path)));
+      current = reading;
+      return reading;
+    });
+    return next;
+  };
+  const isOurs = async (socket: Socket): Promise<boolean> => {
+    const { remoteAddress = "", remotePort = 0, localAddress = "", localPort = 0 } = socket;
+    const [local, remote] = [endpoint(remoteAddress, remotePort), endpoint(localAddress, localPort)];
+    return ownerOf(await tables(), local, remote) === process.getuid?.();
+  };
+  return async (socket) => {
+    if (!knowsPeers()) return;
+    const answer = known.get(socket) ?? isOurs(socket);
+    known.set(socket, answer);
+    if (!(await answer)) throw new Refusal(403, "other_user");
+  };
 }
 
-/** Returns the uid of a socket. Row format: `sl local remote state queues timer retransmits uid …`. */
-function ownerOf(local: Endpoint, remote: Endpoint, read: (path: string) => string): number | undefined {
-  for (const [path, form] of TABLES) {
-    const [from, to] = [form(local), form(remote)];
-    for (const row of read(path).split("\n")) {
-      const fields = row.trim().split(/ +/);
-      if (fields[1] === from && fields[2] === to) return Number(fields[7]);
-    }
+/** The state of a connection that both ends have open. */
+const ESTABLISHED = "01";
+/** What a row has after its state is shorter. */
+const MAX_REST = 128;
+
+/**
+ * Returns the uid of an open socket. Row format: `sl local remote state queues timer retransmits uid timeout inode …`. A socket
+ * that its program has closed has no inode, and is listed as root's.
+ */
+function ownerOf(tables: readonly string[], local: Endpoint, remote: Endpoint): number | undefined {
+  for (const [index, [, form]] of TABLES.entries()) {
+    const table = tables[index] ?? "";
+    const start = ` ${form(local)} ${form(remote)} ${ESTABLISHED} `;
+    const at = table.indexOf(start);
+    if (at === -1) continue;
+    const rest = table.slice(at + start.length, at + start.length + MAX_REST).split("\n", 1)[0] ?? "";
+    const [, , , uid, , inode] = rest.trim().split(/ +/);
+    if (uid !== undefined && inode !== undefined && inode !== "0") return Number(uid);
   }
   return undefined;
 }
@@ -74,10 +106,4 @@ function words(bytes: readonly number[]): string {
 
 const hex2 = (byte: number): string => byte.toString(16).toUpperCase().padStart(2, "0");
 
-function readTable(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
-  }
-}
+const readTable = (path: string): Promise<string> => readFile(path, "latin1").catch(() => "");

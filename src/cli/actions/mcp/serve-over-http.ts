@@ -75,7 +75,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
     active.add(request);
     response.on("close", () => active.delete(request));
     try {
-      const principal = gate(request, false);
+      const principal = await gate(request, false);
       trusted.add(request.socket);
       if (request.url !== PATH) throw new ExcursorError("unknown_path", `MCP is at ${PATH}.`);
       const clientId = principal?.id ?? "";
