@@ -13,11 +13,19 @@ import { type Schema, type SchemaField, type SchemaMethod, scalarName, WELL_KNOW
 
 type Class = AnonymousClassDeclaration | ClassDeclaration | ClassExpression;
 
+/** The value of a static member, and the class, or the name of the class, that has it. */
+interface StaticMember extends Place {
+  readonly owner: AnyNode;
+}
+
 /** Declarations of types in a bundle, before their references are resolved. */
 interface Found {
-  /** Messages with plain descriptors: `X.typeName = "…"` and `X.fields = …newFieldList(() => […])`. */
-  readonly typeNames: Place[];
-  readonly fieldLists: Place[];
+  /**
+   * Messages with plain descriptors: `X.typeName = "…"` and `X.fields = …newFieldList(() => […])`, or the same as static
+   * members of the class X.
+   */
+  readonly typeNames: StaticMember[];
+  readonly fieldLists: StaticMember[];
   /** Messages in compact form: a class with `static $() { return ["Name|1 field 9", …types] }`. */
   readonly compact: Place<Class>[];
   /** Calls that may define an enum, in either form. */
@@ -40,13 +48,19 @@ function collect(source: string, names: BundleNames, found: Found): void {
     const { node, scope } = place;
     if (node.type === "Property" && isFunction(node.value)) modules.set(node.value, keyOf(node) ?? "");
     if (isFunction(node) && modules.has(node)) modules.set(inside, modules.get(node) ?? "");
-    if (node.type === "ClassDeclaration" || node.type === "ClassExpression")
+    const addMember = (key: AnyNode, owner: AnyNode, value: AnyNode) => {
+      const name = key.type === "Identifier" ? key.name : "";
+      if (name === "typeName") found.typeNames.push({ owner, node: value, scope });
+      if (name === "fields") found.fieldLists.push({ owner, node: value, scope });
+    };
+    if (node.type === "ClassDeclaration" || node.type === "ClassExpression") {
       if (returnedBy(node, "$")) found.compact.push({ node, scope });
-    if (node.type === "AssignmentExpression" && node.left.type === "MemberExpression") {
-      const property = node.left.property.type === "Identifier" ? node.left.property.name : "";
-      if (property === "typeName") found.typeNames.push(place);
-      if (property === "fields") found.fieldLists.push(place);
+      for (const member of node.body.body)
+        if (member.type === "PropertyDefinition" && member.static && member.value)
+          addMember(member.key, node, member.value);
     }
+    if (node.type === "AssignmentExpression" && node.left.type === "MemberExpression")
+      addMember(node.left.property, node.left.object, node.right);
     if (node.type === "ObjectExpression" && propertyOf(node, "methods") && textOf(propertyOf(node, "typeName")))
       found.services.push({ node, scope });
     if (node.type !== "CallExpression") return;
@@ -73,15 +87,20 @@ function resolve(names: BundleNames, found: Found): Schema {
     const binding = read.holder ? names.find({ node: read.holder, scope }) : bindingOf(node, scope);
     if (binding) types.set(binding, read.name);
   }
-  for (const { node, scope } of found.typeNames) {
-    const name = node.type === "AssignmentExpression" ? textOf(node.right) : undefined;
-    const binding = names.find({ node: objectOf(node), scope });
+  const bindingOfClass = (owner: AnyNode, scope: Place["scope"]): Binding | undefined => {
+    const isClass = owner.type === "ClassDeclaration" || owner.type === "ClassExpression";
+    if (!isClass) return names.find({ node: owner, scope });
+    return owner.id ? names.find({ node: owner.id, scope }) : bindingOf(owner, scope);
+  };
+  for (const { owner, node, scope } of found.typeNames) {
+    const name = textOf(node);
+    const binding = bindingOfClass(owner, scope);
     if (name !== undefined && binding) types.set(binding, name);
   }
   const compactNames = new Map<Class, string>();
   for (const { node, scope } of found.compact) {
     const name = compactName(node, scope, names);
-    const binding = node.id ? names.find({ node: node.id, scope }) : bindingOf(node, scope);
+    const binding = bindingOfClass(node, scope);
     if (name === undefined) continue;
     compactNames.set(node, name);
     if (binding) types.set(binding, name);
@@ -99,8 +118,8 @@ function resolve(names: BundleNames, found: Found): Schema {
       fields.map((field) => (field.type.includes(WELL_KNOWN) ? (known.get(field.number) ?? field) : field)),
     );
   };
-  for (const { node, scope } of found.fieldLists) {
-    const binding = names.find({ node: objectOf(node), scope });
+  for (const { owner, node, scope } of found.fieldLists) {
+    const binding = bindingOfClass(owner, scope);
     const name = binding && types.get(binding);
     if (name !== undefined) addMessage(name, plainFields(node, scope, typeName));
   }
@@ -135,9 +154,6 @@ const isFunction = (node: AnyNode): boolean =>
 
 const calledName = (callee: AnyNode): string | undefined =>
   callee.type === "MemberExpression" && callee.property.type === "Identifier" ? callee.property.name : undefined;
-
-const objectOf = (node: AnyNode): AnyNode =>
-  node.type === "AssignmentExpression" && node.left.type === "MemberExpression" ? node.left.object : node;
 
 /** Returns the name that a value was declared with: `var name = value`. */
 function bindingOf(value: AnyNode, scope: Place["scope"]): Binding | undefined {
@@ -235,13 +251,8 @@ function compactFields(
 }
 
 /** Reads `newFieldList(() => [{ no, name, kind, T, repeated, opt, oneof }])`. */
-function plainFields(
-  assignment: AnyNode,
-  scope: Place["scope"],
-  typeName: (place: Place) => string,
-): readonly SchemaField[] {
-  const call = assignment.type === "AssignmentExpression" ? assignment.right : undefined;
-  const list = call?.type === "CallExpression" ? call.arguments[0] : undefined;
+function plainFields(call: AnyNode, scope: Place["scope"], typeName: (place: Place) => string): readonly SchemaField[] {
+  const list = call.type === "CallExpression" ? call.arguments[0] : undefined;
   if (list?.type !== "ArrowFunctionExpression" || list.body.type !== "ArrayExpression") return [];
   const typeOf = (field: AnyNode | undefined): string => {
     const [kind, type] = [textOf(propertyOf(field, "kind")), propertyOf(field, "T")];

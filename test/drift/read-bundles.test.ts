@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { readBundles } from "../../src/drift/read-bundles.ts";
-import { COMPACT, PLAIN } from "./support.ts";
+import { COMPACT, PLAIN, STATIC } from "./support.ts";
 
 const flat = { isRepeated: false, isOptional: false, oneof: undefined };
 
 test.each([
   ["plain descriptors", PLAIN],
+  ["static members", STATIC],
   ["compact strings", COMPACT],
 ])("reads the schema out of %s", (_, source) => {
   const { messages, enums, methods } = readBundles([source]);
@@ -28,7 +29,9 @@ test.each([
   expect(methods.get("/agent.v1.AgentService/Go")).toEqual({ input: "agent.v1.Run", output: "agent.v1.Rule" });
 });
 
-test("reads both encodings as the same schema", () => {
+test("reads all encodings as the same schema", () => {
+  expect(STATIC).not.toContain(".typeName =");
+  expect(readBundles([STATIC])).toEqual(readBundles([PLAIN]));
   expect(readBundles([COMPACT])).toEqual(readBundles([PLAIN]));
 });
 

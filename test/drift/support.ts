@@ -24,6 +24,12 @@ var modules = {
   },
 };`;
 
+/** The same in the oldest versions, 1.0.19 and 1.0.22: static members, of which the compiler makes the above. */
+export const STATIC = PLAIN.replaceAll(
+  /class (\w) extends r\.Message \{\}\s+\w\.runtime = r\.proto3, \w\.typeName = ("[^"]+"), \w\.fields = (r\.proto3[^;]+);/g,
+  "class $1 extends r.Message { text = r.zero; static runtime = r.proto3; static typeName = $2; static fields = $3; }",
+);
+
 /** The same schema as since 1.0.32: compact strings. */
 export const COMPACT = `
 var modules = {
