@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config";
 /**
  * Other people's clients and servers, installed on demand (`npm run test:clients`, `test:mcp`), a real workbench (`test:ide`), a fault
  * at every frame (`test:faults`), kills of the usage record (`test:usage`), hostile clients and peers (`test:attack`), a real Prometheus
- * (`test:metrics`), a browser (`test:ui`), whole clusters (`test:cluster`), and the packed package (`test:package`).
+ * (`test:metrics`), a browser (`test:ui`), whole clusters (`test:cluster`), the packed package (`test:package`), and every answer against
+ * the official types (`test:conformance`).
  */
 const OWN_SCRIPTS = [
   "test/clients/**",
@@ -14,6 +15,7 @@ const OWN_SCRIPTS = [
   "test/sums/**",
   "test/attack/**",
   "test/prometheus/**",
+  "test/conformance/**",
   "test/ui/**",
   "test/package/**",
   "test/cluster/processes/**",

@@ -1,11 +1,6 @@
 import type { MessageDeltaUsage, Usage as OfficialUsage } from "@anthropic-ai/sdk/resources/messages";
 import type { Usage } from "../../core/events.ts";
-import type { Official } from "../shared/official.ts";
-
-/** What we add to the official usage: whether its figures are our estimate. */
-interface OwnUsage {
-  readonly is_estimate?: true;
-}
+import type { Official, OwnUsage } from "../shared/official.ts";
 
 /**
  * Returns usage as Anthropic reports it: `input_tokens` excludes cached input. Other upstreams may report more cached

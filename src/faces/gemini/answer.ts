@@ -1,5 +1,7 @@
+import type * as google from "@google/genai";
 import type { DoneReason, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import { asJson, type Official } from "../shared/official.ts";
 import type { CalledTool } from "../shared/tools/call-memory.ts";
 
 /** What the chunks of one answer have in common. */
@@ -23,18 +25,21 @@ interface End {
   readonly usage: Usage | undefined;
 }
 
+export type Part = Official<google.Part>;
+
 /** Returns a chunk of an answer, or a whole one. */
-export const response = ({ id, model }: AnswerHead, parts: readonly JsonObject[], end?: End): JsonObject => ({
-  candidates: [
-    { content: { parts, role: "model" }, ...(end && { finishReason: FINISH_REASONS[end.reason] }), index: 0 },
-  ],
-  ...(end?.usage && { usageMetadata: usageMetadata(end.usage) }),
-  modelVersion: model,
-  responseId: id,
-});
+export const response = ({ id, model }: AnswerHead, parts: readonly Part[], end?: End): JsonObject =>
+  asJson({
+    candidates: [
+      { content: { parts, role: "model" }, ...(end && { finishReason: FINISH_REASONS[end.reason] }), index: 0 },
+    ],
+    ...(end?.usage && { usageMetadata: usageMetadata(end.usage) }),
+    modelVersion: model,
+    responseId: id,
+  } satisfies Partial<Official<google.GenerateContentResponse>>);
 
 /** Thoughts are counted apart from the answer. */
-const usageMetadata = (usage: Usage): JsonObject => ({
+const usageMetadata = (usage: Usage): Official<google.GenerateContentResponseUsageMetadata> => ({
   promptTokenCount: usage.inputTokens,
   candidatesTokenCount: Math.max(0, usage.outputTokens - usage.reasoningTokens),
   totalTokenCount: usage.inputTokens + usage.outputTokens,
@@ -42,4 +47,4 @@ const usageMetadata = (usage: Usage): JsonObject => ({
   thoughtsTokenCount: usage.reasoningTokens,
 });
 
-export const callPart = ({ id, name, args }: CalledTool): JsonObject => ({ functionCall: { id, name, args } });
+export const callPart = ({ id, name, args }: CalledTool): Part => ({ functionCall: { id, name, args } });

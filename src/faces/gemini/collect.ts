@@ -3,7 +3,7 @@ import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../shared/face.ts";
 import type { CalledTool } from "../shared/tools/call-memory.ts";
-import { type AnswerHead, callPart, response } from "./answer.ts";
+import { type AnswerHead, callPart, type Part, response } from "./answer.ts";
 import { wrapSignature } from "./signature.ts";
 
 type Written =
@@ -63,7 +63,7 @@ export class ResponseCollector implements AnswerCollector {
   }
 }
 
-function partObject(part: Written): JsonObject {
+function partObject(part: Written): Part {
   if (part.type === "text") return { text: part.text };
   if (part.type === "call") return callPart(part.call);
   const { text, signature } = part;

@@ -1,6 +1,8 @@
+import type { Model } from "@google/genai";
 import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { invalid } from "../shared/errors/invalid.ts";
+import type { Official } from "../shared/official.ts";
 import { pageAfter, readCount } from "../shared/page.ts";
 
 const DEFAULT_SIZE = 50;
@@ -19,8 +21,14 @@ export function modelPage(models: readonly ModelInfo[], query: URLSearchParams):
   };
 }
 
+/** What the REST API has (ai.google.dev/api/models), and Google's own client renames or leaves out. */
+interface RestModel {
+  readonly baseModelId: string;
+  readonly supportedGenerationMethods: readonly string[];
+}
+
 /** Returns `GET /v1beta/models/{id}`. No upstream reports a limit of the output. */
-export const modelObject = (model: ModelInfo): JsonObject => ({
+export const modelObject = (model: ModelInfo): Official<Model> & RestModel & JsonObject => ({
   name: `models/${model.id}`,
   baseModelId: model.id,
   version: model.id,

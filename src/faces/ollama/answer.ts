@@ -1,5 +1,6 @@
+import type { ChatResponse, GenerateResponse, ToolCall } from "ollama";
 import type { DoneReason, Usage } from "../../core/events.ts";
-import type { JsonObject } from "../../core/turn.ts";
+import type { Official } from "../shared/official.ts";
 import type { ThoughtKeeper } from "../shared/thought-keeper.ts";
 import type { CalledTool } from "../shared/tools/call-memory.ts";
 import type { LoadReason } from "./load-request.ts";
@@ -24,8 +25,10 @@ interface Words {
   readonly calls?: readonly CalledTool[];
 }
 
+type Line = Partial<Official<ChatResponse & GenerateResponse>>;
+
 /** Returns a line of an answer, or a whole one. */
-export function line({ model, form }: AnswerHead, { text = "", thinking, calls = [] }: Words): JsonObject {
+export function line({ model, form }: AnswerHead, { text = "", thinking, calls = [] }: Words): Line {
   const thoughts = thinking === undefined ? {} : { thinking };
   const said =
     form === "generate"
@@ -41,7 +44,13 @@ export function line({ model, form }: AnswerHead, { text = "", thinking, calls =
   return { model, created_at: new Date().toISOString(), ...said, done: false };
 }
 
-const toolCall = ({ id, name, args }: CalledTool, index: number): JsonObject => ({
+/** Ollama's source has these (`ToolCall` in api/types.go), the types of its client do not. */
+interface OwnCall {
+  readonly id: string;
+  readonly function: { readonly index: number };
+}
+
+const toolCall = ({ id, name, args }: CalledTool, index: number): Official<ToolCall> & OwnCall => ({
   id,
   function: { index, name, arguments: args },
 });
@@ -60,7 +69,7 @@ export function endFields(
   reason: DoneReason,
   usage: Usage | undefined,
   firstEventAt: number,
-): JsonObject {
+): Line {
   if (loadReason) return { done: true, done_reason: loadReason };
   const now = performance.now();
   return {

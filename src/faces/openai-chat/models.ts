@@ -1,6 +1,8 @@
+import type { Model } from "openai/resources/models";
 import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { invalid } from "../shared/errors/invalid.ts";
+import type { Official } from "../shared/official.ts";
 import { pageAfter, readCount } from "../shared/page.ts";
 
 /**
@@ -23,8 +25,21 @@ export function modelList(models: readonly ModelInfo[], created: number, query: 
   };
 }
 
-/** Returns `GET /v1/models/{id}`: OpenAI's fields, and those that clients read for window and abilities. */
-export const modelEntry = (model: ModelInfo, created: number): JsonObject => ({
+/** What we add to the official model, as clients of others read it: by OpenRouter's names, by Groq's, by vLLM's, and by our own. */
+interface OwnModel {
+  readonly name: string;
+  readonly context_length: number;
+  readonly architecture: JsonObject;
+  readonly context_window: number;
+  readonly max_model_len: number;
+  /** Another Excursor reads these (`src/app/models/model-entry.ts`). */
+  readonly aliases: readonly string[];
+  readonly reasoning: boolean;
+  readonly reasoning_efforts: readonly string[];
+}
+
+/** Returns `GET /v1/models/{id}`. */
+export const modelEntry = (model: ModelInfo, created: number): Official<Model> & OwnModel & JsonObject => ({
   id: model.id,
   object: "model",
   created,

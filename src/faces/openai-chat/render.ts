@@ -1,4 +1,4 @@
-import type { ChatCompletionChunk } from "openai/resources/chat/completions";
+import type { ChatCompletionChunk, ChatCompletionMessageCustomToolCall } from "openai/resources/chat/completions";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { TextRenderer } from "../shared/face.ts";
@@ -18,14 +18,9 @@ export interface RenderOptions {
 
 type Choice = Official<ChatCompletionChunk.Choice>;
 
-/** A call of a custom tool: Chat Completions has it in whole answers, and no word for it in streams. */
+/** The official type has calls of custom tools in whole answers alone; in a stream they are the same, for clients of our own. */
 interface CustomCall {
-  readonly tool_calls: readonly {
-    readonly index: number;
-    readonly id: string;
-    readonly type: "custom";
-    readonly custom: { readonly name: string; readonly input: string };
-  }[];
+  readonly tool_calls: readonly (Official<ChatCompletionMessageCustomToolCall> & { readonly index: number })[];
 }
 
 interface StartedCall {

@@ -1,28 +1,23 @@
-import type {
-  Response,
-  ResponseError,
-  ResponseOutputItem,
-  ResponseUsage,
-  Tool,
-} from "openai/resources/responses/responses";
+import type * as openai from "openai/resources/responses/responses";
 import type { DoneReason, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { Official } from "../shared/official.ts";
 import type { Body } from "../shared/unsupported-fields.ts";
+import type { OutputItem } from "./output-item.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import { usageObject } from "./usage.ts";
 
-/** What the service sends and the official type does not know: fields without a name there, and null where it has no value. */
+/** What the service sends and the official type does not know, as Open Responses requires it. */
 interface ServiceFields {
-  readonly usage: Official<ResponseUsage> | null;
-  readonly user: string | null;
+  readonly usage: Official<openai.ResponseUsage> | null;
+  readonly user: null;
   readonly frequency_penalty: number;
   readonly presence_penalty: number;
   readonly store: boolean;
 }
 
 /** The official type, without what OpenAI's client adds to an answer that it has received. */
-export type ResponseObject = Official<Omit<Response, "output_text" | "usage" | "user">> & ServiceFields;
+export type ResponseObject = Official<Omit<openai.Response, "output_text" | "usage" | "user">> & ServiceFields;
 
 /** The fields that are known when an answer begins. */
 export interface AnswerHead {
@@ -33,33 +28,16 @@ export interface AnswerHead {
   readonly echo: Echo;
 }
 
-export type OutputItem = Official<ResponseOutputItem>;
-
 /** The progress of an answer. */
 export interface AnswerState {
   readonly status: "in_progress" | "completed" | "incomplete" | "failed";
   readonly output: readonly OutputItem[];
   readonly usage?: Usage | undefined;
   readonly incompleteBecause?: "max_output_tokens" | "content_filter";
-  readonly error?: Official<ResponseError>;
+  readonly error?: Official<openai.ResponseError>;
 }
 
-type Progress = Pick<
-  ResponseObject,
-  | "id"
-  | "object"
-  | "created_at"
-  | "completed_at"
-  | "status"
-  | "error"
-  | "incomplete_details"
-  | "output"
-  | "usage"
-  | "access_programs"
-  | "moderation"
->;
-
-type Echo = Omit<ResponseObject, keyof Progress>;
+type Echo = ReturnType<typeof echoOf>;
 
 export const responseObject = (head: AnswerHead, state: AnswerState): ResponseObject => ({
   id: head.id,
@@ -86,9 +64,10 @@ const INCOMPLETE_REASONS = {
 
 export const incompleteReason = (reason: DoneReason) => INCOMPLETE_REASONS[reason];
 
-/** Returns the request's fields for the answer, with the service's defaults for those that it leaves out. */
-export function echoOf(request: ResponsesRequest, body: Body): Echo {
+/** Returns the request's fields for the answer, with the service's defaults for those that are left out or have no effect. */
+export function echoOf(request: ResponsesRequest, body: Body, hostedTypes: readonly string[]) {
   const { format } = (body["text"] ?? {}) as { readonly format?: JsonObject | null };
+  const tools = (body["tools"] ?? []) as readonly (JsonObject & { readonly type: string })[];
   return {
     model: request.model,
     background: false,
@@ -96,44 +75,47 @@ export function echoOf(request: ResponsesRequest, body: Body): Echo {
     frequency_penalty: 0,
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: null,
-    metadata: (request.metadata ?? {}) as Echo["metadata"],
+    metadata: (request.metadata ?? {}) as ResponseObject["metadata"],
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     presence_penalty: 0,
     previous_response_id: request.previous_response_id ?? null,
     prompt_cache_key: textIn(body, "prompt_cache_key"),
     prompt_cache_retention: null,
-    reasoning: { effort: request.reasoning?.effort ?? null, summary: summaryOf(request.reasoning?.summary) },
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ? "auto" : null },
     safety_identifier: textIn(body, "safety_identifier"),
     service_tier: "default",
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
     text: { format: formatOf(format), verbosity: "medium" },
-    tool_choice: (body["tool_choice"] ?? "auto") as Echo["tool_choice"],
-    tools: ((body["tools"] ?? []) as readonly JsonObject[]).map(toolOf),
+    tool_choice: (body["tool_choice"] ?? "auto") as ResponseObject["tool_choice"],
+    tools: tools.filter(({ type }) => !hostedTypes.includes(type)).map(toolOf),
     top_logprobs: 0,
     top_p: request.top_p ?? 1,
     truncation: "disabled",
     user: null,
-  };
+  } as const;
 }
+
+/** Returns the echo without an option that the upstream ignores. */
+export const withoutOption = (echo: Echo, name: string): Echo => ({
+  ...echo,
+  ...(name in echo && { [name]: 1 }),
+  ...(name === "effort" && { reasoning: { ...echo.reasoning, effort: null } }),
+});
 
 const textIn = (body: Body, field: string): string | null => {
   const value = body[field];
   return typeof value === "string" ? value : null;
 };
 
-const SUMMARIES = ["auto", "concise", "detailed"] as const;
-
-const summaryOf = (given: string | null | undefined) => SUMMARIES.find((summary) => summary === given) ?? null;
-
 /** The service adds a description that is null, which the type does not know. */
 const formatOf = (format: JsonObject | null | undefined) =>
   (format?.["type"] === "json_schema"
     ? { description: null, strict: false, ...format }
-    : (format ?? { type: "text" })) as NonNullable<NonNullable<Echo["text"]>["format"]>;
+    : (format ?? { type: "text" })) as NonNullable<NonNullable<ResponseObject["text"]>["format"]>;
 
-/** Arguments are not checked against the schema, so a tool is strict only if the client has said so. */
-const toolOf = (tool: JsonObject): Official<Tool> =>
+/** Arguments are not checked against the schema, so no tool is strict. */
+const toolOf = (tool: JsonObject) =>
   (tool["type"] === "function"
-    ? { description: null, parameters: null, strict: false, ...tool }
-    : tool) as Official<Tool>;
+    ? { description: null, parameters: null, ...tool, strict: false }
+    : tool) as Official<openai.Tool>;

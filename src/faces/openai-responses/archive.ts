@@ -42,13 +42,14 @@ export function createResponseArchive(store: ResponseStore): ResponseArchive {
 
 const parseItem = ({ json }: StoredItem): JsonObject => JSON.parse(json) as JsonObject;
 
-/** Normalises an item: a message may be sent as a bare string and without its type, a result without its status. */
+const HAS_STATUS = /^message$|_call(_output)?$|_search_output$/;
+
+/** Normalises an item: a message may be sent as a bare string and without its type, and any item without its status. */
 function listed(item: JsonObject): JsonObject {
   const { type = "message", role, content: text } = item;
-  if (type === "function_call_output") return { status: "completed", ...item };
-  if (type !== "message" || typeof text !== "string") return item;
-  const content = [role === "assistant" ? textPart(text) : { type: "input_text", text }];
-  return { ...item, type, content };
+  const whole = { ...(HAS_STATUS.test(String(type)) && { status: "completed" }), ...item, type };
+  if (type !== "message" || typeof text !== "string") return whole;
+  return { ...whole, content: [role === "assistant" ? textPart(text) : { type: "input_text", text }] };
 }
 
 const withoutSeal = ({ encrypted_content: _, ...item }: JsonObject): JsonObject => item;

@@ -63,7 +63,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
       const head: AnswerHead = {
         id: `resp_${randomUUID().replaceAll("-", "")}`,
         createdAt: Math.floor(now() / 1000),
-        echo: echoOf(request, fields),
+        echo: echoOf(request, fields, toolbox.hostedTypes),
       };
       let stored: Awaitable<void>;
       const render = (): RenderOptions => ({

@@ -1,27 +1,25 @@
-import type {
-  ResponseCustomToolCall,
-  ResponseFunctionToolCall,
-  ResponseOutputMessage,
-  ResponseOutputText,
-  ResponseReasoningItem,
-  ResponseToolSearchCall,
-} from "openai/resources/responses/responses";
+import type * as openai from "openai/resources/responses/responses";
 import type { JsonObject } from "../../core/turn.ts";
 import type { Official } from "../shared/official.ts";
 import type { ClientTool } from "./request/toolbox.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-export const textPart = (text: string): Official<ResponseOutputText> => ({
+export type OutputItem = Official<openai.ResponseOutputItem>;
+
+export const textPart = (text: string): Official<openai.ResponseOutputText> => ({
   type: "output_text",
   text,
   annotations: [],
   logprobs: [],
 });
 
-export const summaryPart = (text: string): Official<ResponseReasoningItem.Summary> => ({ type: "summary_text", text });
+export const summaryPart = (text: string): Official<openai.ResponseReasoningItem.Summary> => ({
+  type: "summary_text",
+  text,
+});
 
-export const messageItem = (id: string, status: ItemStatus, text?: string): Official<ResponseOutputMessage> => ({
+export const messageItem = (id: string, status: ItemStatus, text?: string): Official<openai.ResponseOutputMessage> => ({
   id,
   type: "message",
   status,
@@ -35,7 +33,7 @@ export const reasoningItem = (
   text?: string,
   sealed?: string,
   status?: ItemStatus,
-): Official<ResponseReasoningItem> => ({
+): Official<openai.ResponseReasoningItem> => ({
   id,
   type: "reasoning",
   content: [],
@@ -51,10 +49,8 @@ export interface CallDraft {
   readonly tool: ClientTool;
 }
 
-type CallItem = ResponseFunctionToolCall | ResponseCustomToolCall | ResponseToolSearchCall;
-
 /** `written` is the arguments for the client: JSON, or the free text of a custom tool. */
-export function callItem({ itemId, callId, tool }: CallDraft, status: ItemStatus, written: string): Official<CallItem> {
+export function callItem({ itemId, callId, tool }: CallDraft, status: ItemStatus, written: string): OutputItem {
   const { kind, name, namespace } = tool;
   const common = { id: itemId, call_id: callId };
   const called = { name, ...(namespace !== undefined && { namespace }) };

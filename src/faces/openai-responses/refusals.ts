@@ -30,11 +30,15 @@ export interface LeftOut {
 
 export function ignoredFields(body: Body, leftOut: LeftOut): readonly string[] {
   const text = valueIn(body, "text") as Body | undefined;
+  const reasoning = valueIn(body, "reasoning") as Body | undefined;
+  const tools = (valueIn(body, "tools") ?? []) as readonly Body[];
   const include = (valueIn(body, "include") ?? []) as readonly string[];
   return [
     ...IGNORED.filter((field) => valueIn(body, field) !== undefined),
     ...Object.keys(IS_WISH).filter((field) => IS_WISH[field]?.(valueIn(body, field))),
     ...(text && valueIn(text, "verbosity") !== undefined ? ["text.verbosity"] : []),
+    ...(((reasoning && valueIn(reasoning, "summary")) ?? "auto") === "auto" ? [] : ["reasoning.summary"]),
+    ...(tools.some(({ strict }) => strict === true) ? ["tools.strict"] : []),
     ...include.filter((name) => name !== HONOURED).map((name) => `include.${name.slice(0, 64)}`),
     ...leftOut.items.map((type) => `input.${type}`),
     ...leftOut.tools.map((type) => `tools.${type.slice(0, 64)}`),

@@ -2,6 +2,7 @@ import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { GatheredText } from "../../core/engine/gathered-text.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import { IGNORED } from "../../core/notices/ignored.ts";
 import type { Thought } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { TextRenderer } from "../shared/face.ts";
@@ -11,9 +12,9 @@ import {
   type AnswerHead,
   type AnswerState,
   incompleteReason,
-  type OutputItem,
   type ResponseObject,
   responseObject,
+  withoutOption,
 } from "./answer.ts";
 import { errorObject, failureCode } from "./errors.ts";
 import {
@@ -23,6 +24,7 @@ import {
   type ItemStatus,
   inputOf,
   messageItem,
+  type OutputItem,
   reasoningItem,
   summaryPart,
   textPart,
@@ -73,7 +75,7 @@ const AFTER_TEXT = ',"sequence_number":';
  * numbered. The constant text of an item's deltas is built once.
  */
 export class ResponseRenderer implements TextRenderer {
-  readonly #head: AnswerHead;
+  #head: AnswerHead;
   readonly #options: RenderOptions;
   readonly #shown: OutputItem[] = [];
   readonly #kept: OutputItem[] = [];
@@ -120,6 +122,10 @@ export class ResponseRenderer implements TextRenderer {
 
   /** Returns nothing before the first real event, so that an error can still have a status. */
   #begin(events: readonly TurnEvent[]): string {
+    for (const event of events) {
+      if (event.type !== "notice" || event.code !== IGNORED) continue;
+      this.#head = { ...this.#head, echo: withoutOption(this.#head.echo, event.text) };
+    }
     if (!events.some(isSomething)) return "";
     this.#hasBegun = true;
     const response = this.#state({ status: "in_progress", output: [] });

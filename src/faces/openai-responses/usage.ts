@@ -1,7 +1,6 @@
 import type { ResponseUsage } from "openai/resources/responses/responses";
 import type { Usage } from "../../core/events.ts";
-import type { Official } from "../shared/official.ts";
-import type { OwnUsage } from "../shared/openai/openai-usage.ts";
+import type { Official, OwnUsage } from "../shared/official.ts";
 
 /** Returns usage as the Responses API reports it. An estimate is marked. */
 export const usageObject = (usage: Usage) =>

@@ -285,8 +285,8 @@ it("a response says again what was asked, and what it cost", async () => {
   };
   expect(await collect([usage, done("stop")], asked)).toMatchObject({
     ...asked,
-    // The schema's description is null, and a verbosity that nobody applies is not repeated.
-    tools: [{ ...asked.tools[0], description: null }],
+    // The schema's description is null, and what nobody applies is not repeated.
+    tools: [{ ...asked.tools[0], description: null, strict: false }],
     text: { ...asked.text, verbosity: "medium" },
     completed_at: expect.any(Number),
     id: expect.stringMatching(/^resp_[0-9a-f]{32}$/),
@@ -407,3 +407,21 @@ function saidIn(items: readonly unknown[]): Said {
   }
   return said;
 }
+
+it.each([
+  ["temperature", { temperature: 0.2 }, { temperature: 1 }],
+  ["top_p", { top_p: 0.2 }, { top_p: 1 }],
+  ["effort", { reasoning: { effort: "low", summary: "auto" } }, { reasoning: { effort: null, summary: "auto" } }],
+])("an answer does not repeat %s if the upstream ignores it", async (name, asked, said) => {
+  expect(await collect([text("a"), done("stop")], asked)).toMatchObject(asked);
+  const ignored: TurnEvent = { type: "notice", code: "ignored", text: name };
+  expect(await collect([ignored, text("a"), done("stop")], asked)).toMatchObject(said);
+  const renderer = (await parse(asked)).stream();
+  const [created] = readEvents(renderer.step([ignored]) + renderer.step([text("a")]));
+  expect(created).toMatchObject({ response: said });
+});
+
+it("an answer does not repeat tools that only the service runs", async () => {
+  const { tools } = await collect([done("stop")], { tools: [{ type: "web_search" }, { type: "custom", name: "c" }] });
+  expect(tools).toEqual([{ type: "custom", name: "c" }]);
+});

@@ -22,10 +22,17 @@ export class RecentAnswer implements ResponseStore {
   #recent: Remembered | undefined;
   /** The conversation that the request under way continues. */
   #continued: Remembered | undefined;
+  #isContinuing = false;
 
   constructor(store: ResponseStore, all: RecentAnswers) {
     this.#store = store;
     this.#all = all;
+  }
+
+  /** Called before each request. As the service does, forgets an answer whose continuation has failed. */
+  begin(isContinuing: boolean): void {
+    if (this.#isContinuing) this.forget();
+    this.#isContinuing = isContinuing;
   }
 
   /** Remembers an answer with its conversation, in place of the one before. */
@@ -34,6 +41,7 @@ export class RecentAnswer implements ResponseStore {
     const items = [...before, ...input, ...output];
     const length = items.reduce((sum, { json }) => sum + json.length, 0);
     this.forget();
+    this.#isContinuing = false;
     if (length > MAX_LENGTH) return;
     this.#recent = { principalId, id, items };
     this.#all.keep(this, { principalId, length, forget: () => this.forget() });

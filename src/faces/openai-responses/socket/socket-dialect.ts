@@ -12,31 +12,18 @@ import type { RecentAnswers } from "./recent-answers.ts";
  */
 export function createSocketDialect(options: OpenAiResponsesOptions, all: RecentAnswers): SocketDialect {
   const recent = new RecentAnswer(options.store, all);
-  let hasAnswered = false;
   const face = createOpenAiResponsesFace({
     ...options,
     store: recent,
     takesPrewarms: true,
-    onAnswer: (principalId, answer) => {
-      hasAnswered = true;
-      recent.keep(principalId, answer);
-    },
+    onAnswer: (principalId, answer) => recent.keep(principalId, answer),
   });
   return {
     face: {
       async parse(message, context) {
-        hasAnswered = false;
         const body = readMessage(message);
-        // As the service does: an answer whose continuation fails is forgotten, unless it is stored.
-        const end = () => {
-          if (!hasAnswered && body["previous_response_id"] !== undefined) recent.forget();
-        };
-        try {
-          return { ...(await face.parse(body, context)), isStream: true, end };
-        } catch (error) {
-          end();
-          throw error;
-        }
+        recent.begin(body["previous_response_id"] !== undefined);
+        return { ...(await face.parse(body, context)), isStream: true };
       },
     },
     error: ({ status, headers, body }, requestId) =>

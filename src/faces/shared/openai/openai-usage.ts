@@ -1,11 +1,6 @@
 import type { CompletionUsage } from "openai/resources/completions";
 import type { Usage } from "../../../core/events.ts";
-import type { Official } from "../official.ts";
-
-/** What we add to the official usage: whether its figures are our estimate. */
-export interface OwnUsage {
-  readonly is_estimate?: true;
-}
+import type { Official, OwnUsage } from "../official.ts";
 
 /** Returns usage as OpenAI reports it. An estimate is marked. */
 export const usageObject = (usage: Usage) =>

@@ -57,7 +57,8 @@ export const openAiChat: DialectAdapter = {
       const delta = choice.delta as Chunk["choices"][0]["delta"] & { readonly reasoning_content?: string };
       message.content += delta.content ?? "";
       message.reasoning_content += delta.reasoning_content ?? "";
-      for (const { index, id = "", function: called } of delta.tool_calls ?? []) {
+      for (const { index, id = "", type, function: called } of delta.tool_calls ?? []) {
+        if ((type as string) === "custom") continue;
         calls[index] ??= { id, type: "function", function: { name: called?.name ?? "", arguments: "" } };
         calls[index].function.arguments += called?.arguments ?? "";
       }

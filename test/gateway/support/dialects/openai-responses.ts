@@ -113,6 +113,7 @@ function readStream(events: readonly ServerEvent[]): Answer {
 
 function contentOf(item: Item): string {
   if (item.type === "function_call") return item.arguments;
+  if (item.type === "custom_tool_call") return item.input;
   if (item.type === "reasoning") {
     if (!item.encrypted_content) throw new Error("It is not sealed.");
     return item.summary.map((part) => part.text).join("");
