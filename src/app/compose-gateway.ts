@@ -24,6 +24,7 @@ import type { Log } from "../observe/log.ts";
 import { logCall, logHubCall } from "../observe/log-call.ts";
 import type { SecretOrigin } from "../observe/redactor.ts";
 import { createSchemaChecker } from "../schema/schema-checker.ts";
+import { Admission } from "../server/gate/admission.ts";
 import { isOwner } from "../server/gate/keys/caller-keys.ts";
 import type { KeyLimits } from "../server/gate/keys/gateway-keys.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
@@ -58,7 +59,7 @@ import { openUsage } from "./usage/open-usage.ts";
 export interface GatewayParts {
   readonly engine: Engine;
   readonly faceContext: FaceContext;
-  readonly verifyToken: (principal: Principal, signal: AbortSignal) => Promise<void>;
+  readonly admission: Admission;
   /** Identifies this gateway in requests to other upstreams. */
   readonly hopId: string;
   /** Records every request and every tool call. */
@@ -67,7 +68,6 @@ export interface GatewayParts {
   readonly metrics: Metrics | undefined;
   /** Absent unless a collector is set up. */
   readonly traces: Tracer | undefined;
-  readonly requestsPerMinuteOf: (principalId: string) => number | undefined;
   readonly record: UsageStore;
   /** The last requests that are over. */
   readonly recent: RecentRequests;
@@ -193,6 +193,7 @@ async function compose(
   onClose(() => traces?.close());
   const sources: GaugeSources = {
     engine: () => engine.stats(),
+    streams: () => admission.streams,
     upstream: () => pool.stats(),
     retries: () => drivers.retries(),
     hub: () => hub.stats(),
@@ -208,6 +209,13 @@ async function compose(
     prices,
     clock,
     shared: shared?.counts,
+  });
+  const admission = new Admission({
+    limits: config.limits,
+    streamsOf: (id) => options.keyLimits?.(id)?.streams,
+    requestsPerMinuteOf,
+    requestCounter: shared?.requests,
+    verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
   });
   const recent = new RecentRequests(RECENT_REQUESTS);
   const stream = isRecorded ? shared?.followUsage(store) : undefined;
@@ -274,7 +282,7 @@ async function compose(
     driverOf: (model) => drivers.moduleOf(drivers.route(model)),
     traces: traces?.tracer,
     hopId,
-    verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
+    admission,
     ownModels: ownModels(drivers),
     agents: () => [...drivers.all.values()].flatMap((driver) => driver.listAgents?.() ?? []),
     prompts,
@@ -283,7 +291,6 @@ async function compose(
     shared,
     hub,
     cluster,
-    requestsPerMinuteOf,
     prewarm() {
       drivers.prewarm();
       // Later, so that it does not delay the first request.

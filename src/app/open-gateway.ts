@@ -217,7 +217,6 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       key,
       allowsTokens: allowsTokens(config),
       issued: { keys },
-      requestCounter: parts.shared?.requests,
       readiness: parts.cluster && (() => readinessOf(parts.cluster)),
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       moreRoutes:
@@ -238,6 +237,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
           keys,
           access: accounts.access,
           accountNames: accounts.names,
+          admission: parts.admission,
           ownModels: parts.ownModels,
           runs: {
             engine: recordTurns(parts.engine, parts.usage, "cursor", (id) => keys.withId(id)?.name),

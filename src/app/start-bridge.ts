@@ -4,7 +4,17 @@ import { FACES } from "./faces.ts";
 
 export type BridgeOptions = Pick<
   GatewayOptions,
-  "port" | "key" | "limits" | "engine" | "faceContext" | "usage" | "metrics" | "traces" | "log" | "redactor"
+  | "port"
+  | "key"
+  | "limits"
+  | "admission"
+  | "engine"
+  | "faceContext"
+  | "usage"
+  | "metrics"
+  | "traces"
+  | "log"
+  | "redactor"
 > & {
   /** Lets the editor's own pages in without a key, for third-party extensions that send none. */
   readonly isCompatible?: boolean | undefined;

@@ -37,6 +37,7 @@ export interface CursorListenerOptions {
   readonly access: AccessTokens;
   /** The names of the accounts that are signed in to the backend. */
   readonly accountNames: () => readonly string[];
+  readonly admission: GatewayParts["admission"];
   readonly ownModels: GatewayParts["ownModels"];
   readonly runs: CursorFaceParts["runs"];
   /** True if a balancer should send no more calls here. */
@@ -83,6 +84,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
       origin,
       transport: transports.h1,
     }),
+    seat: (...call) => options.admission.seat(...call),
     runs: options.runs,
     listModels: options.ownModels.list,
     isOwnModel: options.ownModels.isOne,

@@ -10,6 +10,7 @@ export type OllamaOptions = Pick<
   | "key"
   | "hopId"
   | "limits"
+  | "admission"
   | "engine"
   | "faceContext"
   | "usage"

@@ -1,4 +1,5 @@
 import type { TraceContext } from "./http/trace-context.ts";
+import type { PassedUsage } from "./rules/passed-usage.ts";
 import type { JsonObject, Principal } from "./turn.ts";
 
 /** APIs without turns, which some upstreams have. */
@@ -11,6 +12,8 @@ export interface PassedRequest {
   /** The client's name of the model. */
   readonly model: string;
   readonly body: JsonObject;
+  /** What the model reads, by estimate. */
+  readonly inputTokens: number;
   /** Ids of the gateways that the request has passed before this one. */
   readonly hops: readonly string[];
   readonly trace?: TraceContext | undefined;
@@ -20,4 +23,9 @@ export interface PassedRequest {
 export interface PassedAnswer {
   readonly contentType: string;
   readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** An answer whose usage is counted as it is read. */
+export interface MeteredAnswer extends PassedAnswer {
+  readonly used: PassedUsage;
 }

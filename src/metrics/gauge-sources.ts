@@ -4,6 +4,8 @@ import type { RetryStats } from "../core/engine/run/retry-budget.ts";
 /** Where the gauges get their figures. Each function is called once for each scrape. */
 export interface GaugeSources {
   engine(): EngineStats;
+  /** Answers that are streamed. */
+  streams(): number;
   upstream(): UpstreamStats;
   /** By upstream. */
   retries(): Iterable<readonly [name: string, stats: RetryStats]>;
@@ -45,5 +47,4 @@ interface HubStats {
 /** The load of one listener. */
 export interface ServerStats {
   readonly requests: number;
-  readonly streams: number;
 }

@@ -29,11 +29,7 @@ export function addGauges(register: Registry, sources: GaugeSources, servers: ()
     "Requests under way, scrapes aside.",
     sum(({ requests }) => requests),
   );
-  gauge(
-    "excursor_open_streams",
-    "Streamed answers under way.",
-    sum(({ streams }) => streams),
-  );
+  gauge("excursor_open_streams", "Streamed answers under way.", () => sources.streams());
   gauge("excursor_parked_runs", "Runs that wait for tool results.", () => sources.engine().parkedRuns);
   gauge("excursor_parked_bytes", "Estimated memory of the parked runs.", () => sources.engine().parkedBytes);
   gauge("excursor_upstream_sessions", "HTTP/2 connections to upstreams.", () => sources.upstream().connections);

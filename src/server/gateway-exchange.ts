@@ -8,8 +8,8 @@ import type { JsonValue, Principal } from "../core/turn.ts";
 import { publicCode } from "../faces/shared/errors/http-errors.ts";
 import type { FaceModule } from "../faces/shared/face-module.ts";
 import type { RequestRecording } from "../usage/record/request-recording.ts";
+import type { Seat } from "./gate/admission.ts";
 import type { BodyBudget } from "./gate/body-budget.ts";
-import type { UnverifiedRequest } from "./gate/unverified-tokens.ts";
 import { Refusal } from "./refusal.ts";
 import { type Probe, watchClient } from "./watch-client.ts";
 
@@ -57,12 +57,10 @@ export abstract class Exchange {
   principal: Principal | undefined;
   /** Collects the usage record of this request. Set by the gateway. */
   recording: RequestRecording | undefined;
-  /** Frees the seat of the principal. Set by the gateway. */
-  leave = (): void => {};
+  /** What the request holds of its principal's limits. Set by the gateway. */
+  seat: Seat | undefined;
   /** The trace of the request, if there are traces. Set by the gateway. */
   trace: TraceContext | undefined;
-  /** Set by the gateway while the backend has not yet accepted the request's Cursor token. */
-  unverified: UnverifiedRequest | undefined;
   readonly redact: (text: string) => string;
   readonly bodies: BodyBudget;
   readonly #abort = new AbortController();
@@ -85,6 +83,11 @@ export abstract class Exchange {
   /** Aborted, with the reason, when the client is gone or the gateway cancels the request. */
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** Set if the backend had not yet accepted the request's Cursor token when it came. */
+  get unverified(): Seat["unverified"] {
+    return this.seat?.unverified;
   }
 
   /** The principal. Throws on open routes, where the gate may let a request pass without one. */

@@ -1,15 +1,14 @@
 import type { Limits } from "../config/limits.ts";
 import type { TraceSource } from "../core/http/trace-context.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Principal } from "../core/turn.ts";
 import type { FaceContext, FaceModules } from "../faces/shared/face-module.ts";
 import type { MetricsPage } from "../metrics/metrics.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
 import type { UsageRecorder } from "../usage/record/usage-recorder.ts";
+import type { Admission } from "./gate/admission.ts";
 import type { KnownKeys } from "./gate/keys/known-keys.ts";
 import type { PageAccess } from "./gate/page-access.ts";
-import type { RequestCounter } from "./gate/request-counter.ts";
 import type { ServerView } from "./live-requests.ts";
 import type { ClientTap } from "./routes/client-tap.ts";
 import type { DoorFacts } from "./routes/door-route.ts";
@@ -42,15 +41,11 @@ export interface GatewayOptions {
   /** Absent: there is no door for the commands of this machine. */
   readonly door?: { readonly home: string; readonly facts: () => Omit<DoorFacts, "host" | "port"> } | undefined;
   readonly limits: Limits;
-  /** Returns how many requests a principal may make in a minute; undefined if there is no limit. */
-  readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;
-  /** Default: the requests of this process count. */
-  readonly requestCounter?: RequestCounter | undefined;
+  /** The same for all listeners. */
+  readonly admission: Admission;
   readonly engine: TurnRunner & RequestPasser;
   readonly faces: FaceModules;
   readonly faceContext: FaceContext;
-  /** Verifies a request's Cursor token at the backend; throws the backend's error. */
-  readonly verifyToken?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
   /** Records every request, but those to open routes. */
   readonly usage?: UsageRecorder | undefined;
   /** Absent: there is no `/metrics`. */

@@ -9,7 +9,6 @@ import { within } from "../core/within.ts";
 import { clientFamily } from "../usage/record/client-family.ts";
 import { cancelRevoked } from "./cancel-requests.ts";
 import { discardBody } from "./discard-body.ts";
-import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
 import { takeCredentials } from "./gate/face-credentials.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
@@ -19,9 +18,7 @@ import { isIssued, type KnownKeys } from "./gate/keys/known-keys.ts";
 import { allowReading, answerPreflight } from "./gate/page-access.ts";
 import { createPathGuard } from "./gate/path-secret.ts";
 import { checkBind } from "./gate/public-bind.ts";
-import { RequestRate } from "./gate/request-rate.ts";
 import { Seats } from "./gate/seats.ts";
-import { UnverifiedTokens } from "./gate/unverified-tokens.ts";
 import { type Exchange, GatewayExchange } from "./gateway-exchange.ts";
 import type { Gateway, GatewayOptions } from "./gateway-options.ts";
 import { loop, noSuchRoute, shuttingDown, wrongMethod } from "./gateway-refusals.ts";
@@ -52,8 +49,7 @@ const WATCH_MS = 250;
 
 /** Starts the gateway. Throws if it listens beyond loopback with a key that could be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, limits, engine, faces, faceContext, log, redactor, issued, page, door } = options;
-  const rate = new RequestRate(options.requestsPerMinuteOf ?? (() => undefined), options.requestCounter);
+  const { host, limits, engine, faces, faceContext, log, redactor, issued, page, admission, door } = options;
   checkBind(host, options.key);
   const active = new Set<Exchange>();
   const sockets = new Sockets(new Seats("WebSocket connections", limits.socketsPerKey));
@@ -61,15 +57,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const trusted = new WeakSet<Socket>();
   /** Connections through the door. */
   const owners = new WeakSet<Socket>();
-  const requests = new Seats("requests", limits.requestsPerKey);
-  const unverified = new UnverifiedTokens({
-    maxRequests: limits.unverifiedRequests,
-    maxBodyBytes: limits.unverifiedBodyBytes,
-    verify: options.verifyToken,
-  });
-  const bodies = BodyBudget.within(limits);
-  const streamsOf = (id: string) => issued?.keys.withId(id)?.limits.streams;
-  const streams = new Seats("streamed answers", limits.streamsPerKey, streamsOf);
   // The bridge asks its user in its own protocol.
   const questions = page ? undefined : new Questions();
   let isDraining = false;
@@ -82,7 +69,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       faceRoutes(face, faceContext, {
         engine,
         limits,
-        streams,
         questions,
         clientTap: options.clientTap,
         log,
@@ -96,7 +82,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...(options.moreRoutes?.({
       requests: () => liveRequests(active, (principal) => keyNameOf(principal, issued?.keys)),
       get streams() {
-        return streams.taken;
+        return admission.streams;
       },
       serveAsOwner: (...request) => serveAsOwner(...request),
     }) ?? []),
@@ -108,27 +94,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const letIn = createPathGuard(options.pathSecret);
   const cors = new Cors(options.origins);
 
-  /** Checks the limits of the principal. */
+  /** Checks the limits of the principal. A promise only if that takes time. */
   const admit = (exchange: Exchange, isOpen: boolean): Awaitable<void> => {
     const { principal } = exchange;
     if (isDraining && (!isOpen || exchange.isInternal)) throw shuttingDown();
     if (!principal) return undefined;
-    exchange.leave = requests.take(principal.id);
-    if (principal.token && !isOpen) exchange.unverified = unverified.admit(principal);
+    exchange.seat = admission.seat(principal, !isOpen);
     if (exchange.unverified) exchange.principal = { ...principal, isUnverified: true };
-    if (!isOpen) return rate.admit(principal.id);
+    return exchange.seat.admitted;
   };
 
   const onOver = (exchange: Exchange) => {
     active.delete(exchange);
-    exchange.leave();
-    exchange.unverified?.leave();
+    exchange.seat?.leave();
     logRequest(log, exchange);
     if (active.size === 0) onIdle();
   };
 
-  const onFailed = ({ principal, notes }: Exchange) => {
-    if (principal?.token && notes.error?.kind === "unauthenticated") unverified.refuse(principal);
+  const onFailed = ({ seat, notes }: Exchange) => {
+    if (notes.error?.kind === "unauthenticated") seat?.refuseToken();
   };
 
   /** Serves one message of a WebSocket as a request. */
@@ -171,7 +155,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse, upgradeHead?: Buffer) => {
-    const exchange = new GatewayExchange({ request, response, redact, bodies, upgradeHead });
+    const exchange = new GatewayExchange({ request, response, redact, bodies: admission.bodies, upgradeHead });
     const isLetIn = letIn(request);
     const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
     const face = match.type === "found" ? match.route.face : match.type === "none" ? faceFor(request) : match.face;
@@ -280,7 +264,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const opened = door && (await openDoor({ ...door, port, listenAt, log }));
   const removeStats = options.metrics?.addServer(() => ({
     requests: [...active].filter(({ notes, isInternal }) => !isInternal && notes.route !== METRICS_PATH).length,
-    streams: streams.taken,
   }));
   const watch = issued && watchRevoked(issued.keys, active, sockets);
 

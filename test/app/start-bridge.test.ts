@@ -10,6 +10,7 @@ import type { Message } from "../../src/core/turn.ts";
 import { createImageLoader } from "../../src/media/image-loader.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
+import { Admission } from "../../src/server/gate/admission.ts";
 import type { Gateway } from "../../src/server/gateway-options.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { type StageOptions, setUpAgent } from "../drivers/acp/support/agent-stage.ts";
@@ -57,6 +58,7 @@ async function setUp(
     port: 0,
     key: new Secret(KEY),
     limits: given,
+    admission: new Admission({ limits: given }),
     isCompatible,
     engine,
     faceContext: { ...faceContext, stores: { ...faceContext.stores, keyValues } },

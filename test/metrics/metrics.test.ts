@@ -145,9 +145,9 @@ describe("labels", () => {
 describe("gauges", () => {
   it("are read when somebody looks, over all listeners", async () => {
     let parkedRuns = 2;
-    const metrics = new Metrics({ ...SOURCES, engine: () => ({ parkedRuns, parkedBytes: 4096 }) });
-    metrics.addServer(() => ({ requests: 3, streams: 2 }));
-    const remove = metrics.addServer(() => ({ requests: 1, streams: 1 }));
+    const metrics = new Metrics({ ...SOURCES, streams: () => 3, engine: () => ({ parkedRuns, parkedBytes: 4096 }) });
+    metrics.addServer(() => ({ requests: 3 }));
+    const remove = metrics.addServer(() => ({ requests: 1 }));
     const before = await read(metrics);
     expect(sampleOf(before, "excursor_open_requests")).toBe(4);
     expect(sampleOf(before, "excursor_open_streams")).toBe(3);
@@ -159,7 +159,7 @@ describe("gauges", () => {
     remove();
     parkedRuns = 0;
     const after = await read(metrics);
-    expect(sampleOf(after, "excursor_open_streams")).toBe(2);
+    expect(sampleOf(after, "excursor_open_requests")).toBe(3);
     expect(sampleOf(after, "excursor_parked_runs")).toBe(0);
     // A second scrape does not count the same retries again.
     expect(sampleOf(after, "excursor_retries_total", { upstream: "cursor", outcome: "granted" })).toBe(4);

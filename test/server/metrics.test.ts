@@ -3,15 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Metrics } from "../../src/metrics/metrics.ts";
+import { Admission } from "../../src/server/gate/admission.ts";
 import { addKey, keysPath } from "../../src/server/gate/keys/gateway-keys.ts";
 import { KnownKeys } from "../../src/server/gate/keys/known-keys.ts";
 import { readMetrics, sampleOf } from "../metrics/support/read-metrics.ts";
 import { SOURCES } from "../metrics/support/records.ts";
+import { DEFAULT_LIMITS } from "../support/default-limits.ts";
 import { KEY, postChat, startTestGateway } from "./support/gateway.ts";
 
 const start = (isOpen = false, options: Parameters<typeof startTestGateway>[0] = {}) => {
-  const metrics = new Metrics(SOURCES);
-  return startTestGateway({ metrics, metricsRoute: { page: metrics, isOpen }, ...options });
+  const admission = new Admission({ limits: DEFAULT_LIMITS });
+  const metrics = new Metrics({ ...SOURCES, streams: () => admission.streams });
+  return startTestGateway({ admission, metrics, metricsRoute: { page: metrics, isOpen }, ...options });
 };
 
 const scrape = (url: string, key?: string) =>

@@ -8,7 +8,7 @@ import { HubMemory } from "../hub/hub-memory.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
 import { LimitReached } from "../limits/limit-reached.ts";
 import { ignoredNotice } from "../notices/ignored.ts";
-import type { PassedAnswer, PassedApi, PassedRequest } from "../passed-request.ts";
+import type { MeteredAnswer, PassedApi, PassedRequest } from "../passed-request.ts";
 import { answerWithCall, mustCall } from "../rules/forced-call.ts";
 import { hasOutputLimits, OutputLimit } from "../rules/limit-output.ts";
 import { answerInJson } from "../rules/structured-output.ts";
@@ -21,6 +21,7 @@ import type { CallLog, HubCallLog } from "./call-log.ts";
 import { ModelDirectory } from "./model-directory.ts";
 import { type ParkedRunInfo, Parking, type ParkingLimits } from "./parking.ts";
 import { type EngineParts, RequestRuns } from "./request-runs.ts";
+import { passMetered } from "./run/metered-pass.ts";
 import type { HubParts } from "./start-run.ts";
 
 /** Stands between faces and drivers: finds the driver of a model, keeps runs that wait, and applies the rules of a turn. */
@@ -31,7 +32,10 @@ export interface Engine {
    */
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
   /** Passes a request on to the model's upstream. Throws `unsupported` if that has no such API. */
-  passOn(request: PassedRequest, context: Pick<RequestContext, "signal" | "observer">): Promise<PassedAnswer>;
+  passOn(
+    request: PassedRequest,
+    context: Pick<RequestContext, "signal" | "observer" | "meter">,
+  ): Promise<MeteredAnswer>;
   /** Lists the models of all drivers that the principal may use. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** Finds a model by any name that a turn may use. Throws `model-not-found`. */
@@ -127,12 +131,12 @@ export function createEngine(options: EngineOptions): Engine {
       }
       return turn.output.type === "text" ? ask(turn) : answerInJson(turn, ask, { schemas, signal });
     },
-    async passOn(request, { signal, observer }) {
+    async passOn(request, { signal, observer, meter }) {
       const { model, api } = request;
       const driver = models.findDriver(model);
       if (!driver?.passOn) throw noSuchApi(model, api);
       await observer?.served?.(model, models.driverName(model) ?? "");
-      return driver.passOn(request, signal);
+      return passMetered(driver.passOn(request, signal), request, { signal, meter });
     },
     listModels: (principal, signal) => models.listModels(principal, signal),
     findModel: (name, principal, signal) => models.findModel(name, principal, signal),

@@ -119,4 +119,4 @@ export const subtractUsage = (whole: Usage, part: Usage): Usage => ({
   isEstimate: whole.isEstimate,
 });
 
-const tokensIn = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
+export const tokensIn = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);

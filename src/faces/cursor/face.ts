@@ -1,3 +1,4 @@
+import type { Awaitable } from "../../core/awaitable.ts";
 import type { ModelInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -27,6 +28,8 @@ export interface CursorFaceOptions {
   readonly backend: Backend;
   readonly keys: GatewayKeys;
   readonly accounts: SignedInAccounts;
+  /** Admits the call of a known caller, or throws. `isCounted` is false for calls that ask nothing of a model. */
+  readonly seat: (principal: Principal, isCounted: boolean) => CallSeat;
   /** Answers the runs of our own models. */
   readonly serveRun: ServeRun;
   /** Our own models, without the prefix. */
@@ -53,6 +56,15 @@ export interface CursorFaceOptions {
   readonly onBug: (error: unknown) => void;
 }
 
+/** What a call holds of its caller's limits. */
+interface CallSeat {
+  /** Rejects if the call is one too many. */
+  readonly admitted: Awaitable<void>;
+  /** Throws if no stream is free. */
+  takeStream(): void;
+  leave(): void;
+}
+
 /** Answers the clients of Cursor's backend: with our own models, and else by passing their calls on to it. */
 export interface CursorFace {
   answer(exchange: ServerExchange): void;
@@ -64,6 +76,7 @@ export interface CursorFace {
 const RUN = "POST /agent.v1.AgentService/Run";
 const RUN_SSE = "POST /agent.v1.AgentService/RunSSE";
 const RUN_POLL = "POST /agent.v1.AgentService/RunPoll";
+const RUNS: ReadonlySet<string> = new Set([RUN, RUN_SSE, RUN_POLL]);
 const APPEND = "POST /aiserver.v1.BidiService/BidiAppend";
 const EXCHANGE = "POST /auth/exchange_user_api_key";
 const REFRESH = "POST /oauth/token";
@@ -80,14 +93,24 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   const tellOwn = (exchange: ServerExchange, held: Held = UNREAD) =>
     options.onOwnCall?.(exchange, held, requestIdOf(exchange));
 
+  const seats = new WeakMap<ServerExchange, CallSeat>();
+  /** Takes the seat of a call whose caller is known, for as long as it is under way. */
+  const seat = async (exchange: ServerExchange, principal: Principal, isCounted = true): Promise<CallSeat> => {
+    const taken = seats.get(exchange) ?? options.seat(principal, isCounted);
+    seats.set(exchange, taken);
+    if (exchange.isOver) taken.leave();
+    else exchange.onOver(() => taken.leave());
+    await taken.admitted;
+    return taken;
+  };
+
   const serve = (peer: StreamPeer, model: string, exchange: ServerExchange): void => {
     live.set(peer, exchange);
     exchange.onOver(() => live.delete(peer));
-    try {
-      serveRun(peer, model);
-    } catch (error) {
-      peer.revoke(ExcursorError.from(error));
-    }
+    seat(exchange, peer.principal)
+      .then((taken) => taken.takeStream())
+      .then(() => serveRun(peer, model))
+      .catch((error) => peer.revoke(ExcursorError.from(error)));
   };
   const names = new ConversationNames(options.messages);
   const decide = async (asker: ServerExchange, opening: RunOpening | undefined): Promise<Verdict> => {
@@ -138,12 +161,15 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     else relay(exchange, await configs.backendFor(exchange), held);
   };
 
-  const modelsOf = async (principal: Principal | undefined): Promise<readonly ModelInfo[]> =>
-    principal ? options.listModels(principal, AbortSignal.timeout(LIST_TIMEOUT_MS)) : [];
+  const modelsOf = async (exchange: ServerExchange, principal?: Principal): Promise<readonly ModelInfo[]> => {
+    if (!principal) return [];
+    await seat(exchange, principal);
+    return options.listModels(principal, AbortSignal.timeout(LIST_TIMEOUT_MS));
+  };
 
   const answerList = async (exchange: ServerExchange, list: ModelList): Promise<void> => {
     const isJson = wantsJson(exchange);
-    const ownModels = async () => modelsOf(await callers.principalOf(exchange));
+    const ownModels = async () => modelsOf(exchange, await callers.principalOf(exchange));
     if (callers.identify(exchange).type === "key") {
       await exchange.readBody(MAX_SMALL_REQUEST_BYTES);
       const type = isJson ? "application/json" : "application/proto";
@@ -157,7 +183,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
 
   const answerKey = async (exchange: ServerExchange, principal: Principal, isExchange: boolean): Promise<void> => {
     const { tokens } = callers;
-    const defaultModel = async () => OWN_PREFIX + ((await modelsOf(principal))[0]?.id ?? "");
+    const defaultModel = async () => OWN_PREFIX + ((await modelsOf(exchange, principal))[0]?.id ?? "");
     const holder: KeyHolder = { principal, tokens, defaultModel };
     if (!isExchange) return answerKeyHolder(exchange, holder, unknownCalls);
     const token = tokens.issue(principal.id);
@@ -186,11 +212,12 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     }
     const caller = callers.identify(exchange);
     if (caller.type === "refused") throw refuseToken(exchange, bearerOf(exchange) ?? "");
+    const list = isFramed(exchange) ? undefined : MODEL_LISTS.get(key);
+    if (caller.type === "key") await seat(exchange, caller.principal, list !== undefined || RUNS.has(key));
     if (key === RUN && exchange.transport === "h2") return answerRun(exchange);
     if (key === RUN_SSE) return http1.download(exchange);
     if (key === RUN_POLL) return http1.download(exchange, "poll");
     if (key === APPEND) return http1.append(exchange);
-    const list = isFramed(exchange) ? undefined : MODEL_LISTS.get(key);
     if (list || caller.type === "key") tellOwn(exchange);
     if (list) return answerList(exchange, list);
     if (caller.type === "key") return answerKey(exchange, caller.principal, key === EXCHANGE);

@@ -3,7 +3,8 @@ import type { ServerResponse } from "node:http";
 import type { RequestContext } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json/is-json-object.ts";
-import type { PassedAnswer, PassedRequest } from "../../core/passed-request.ts";
+import type { MeteredAnswer, PassedRequest } from "../../core/passed-request.ts";
+import type { PassedUsage } from "../../core/rules/passed-usage.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { JsonObject, Principal, Turn } from "../../core/turn.ts";
 import type { FaceModule, PassRoute } from "../../faces/shared/face-module.ts";
@@ -11,14 +12,16 @@ import { hopsOf } from "../gate/hops-of.ts";
 import type { GatewayExchange } from "../gateway-exchange.ts";
 import { readJson } from "../read-json.ts";
 import type { Probe } from "../watch-client.ts";
-import { UsageTail } from "./passed-usage.ts";
 import type { Route } from "./route.ts";
 import type { TurnService } from "./turn-route.ts";
 
 /** The part of the engine that passes requests on. */
 export interface RequestPasser {
   /** Throws `unsupported` if the model's upstream has no such API. */
-  passOn(request: PassedRequest, context: Pick<RequestContext, "signal" | "observer">): Promise<PassedAnswer>;
+  passOn(
+    request: PassedRequest,
+    context: Pick<RequestContext, "signal" | "observer" | "meter">,
+  ): Promise<MeteredAnswer>;
 }
 
 /** Creates the route of an API without turns: the request goes to the model's upstream, and its answer comes back. */
@@ -32,18 +35,15 @@ export const passRoute = (module: FaceModule, { path, api }: PassRoute, service:
     const model = readModel(body);
     exchange.notes.model = model;
     const turn = turnOf(principal, model, body);
-    const leave = body["stream"] === true ? service.streams.take(principal.id) : () => {};
+    if (body["stream"] === true) exchange.seat?.takeStream();
+    recording?.asks(turn);
+    const inputTokens = estimateInputTokens(turn);
+    const sent = { api, principal, model, body, inputTokens, hops: hopsOf(exchange.request), trace: exchange.trace };
+    const answer = await service.engine.passOn(sent, { signal, observer: recording, meter: recording });
     try {
-      recording?.asks(turn);
-      const request = { api, principal, model, body, hops: hopsOf(exchange.request), trace: exchange.trace };
-      const answer = await service.engine.passOn(request, { signal, observer: recording });
-      const tail = new UsageTail();
-      await send(exchange, answer, tail);
-      const usage = tail.usage(estimateInputTokens(turn));
-      exchange.notes.usage = usage;
-      recording?.used(usage, usage.isEstimate ? "estimate" : "upstream");
+      await send(exchange, module, answer);
     } finally {
-      leave();
+      exchange.notes.usage = answer.used.total();
     }
   },
 });
@@ -74,29 +74,45 @@ const turnOf = (principal: Principal, id: string, { input, prompt, suffix }: Jso
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
-async function send(exchange: GatewayExchange, { contentType, body }: PassedAnswer, tail: UsageTail): Promise<void> {
+async function send(
+  exchange: GatewayExchange,
+  module: FaceModule,
+  { contentType, body, used }: MeteredAnswer,
+): Promise<void> {
   const { response, signal } = exchange;
-  response.writeHead(200, { ...exchange.commonHeaders(), "content-type": contentType });
-  if (contentType.startsWith("text/event-stream")) exchange.probe = new CommentProbe(response, tail);
-  for await (const chunk of body) {
-    tail.add(chunk);
-    if (!response.write(chunk)) await Promise.race([once(response, "drain", { signal }), once(response, "close")]);
-    signal.throwIfAborted();
+  const isStream = contentType.startsWith("text/event-stream");
+  const begin = () =>
+    response.headersSent || response.writeHead(200, { ...exchange.commonHeaders(), "content-type": contentType });
+  // Before its first bytes, a whole answer can still be refused.
+  if (isStream) begin();
+  if (isStream) exchange.probe = new CommentProbe(response, used);
+  try {
+    for await (const chunk of body) {
+      begin();
+      if (!response.write(chunk)) await Promise.race([once(response, "drain", { signal }), once(response, "close")]);
+      signal.throwIfAborted();
+    }
+  } catch (thrown) {
+    if (!isStream || response.destroyed) throw thrown;
+    const error = exchange.errorFrom(thrown);
+    exchange.notes.error = error;
+    response.write(`\n\ndata: ${exchange.redact(JSON.stringify(module.error(error, exchange.id).body))}\n\n`);
   }
+  begin();
   response.end();
 }
 
 /** Writes a comment between two events, to find out whether the client still reads. */
 class CommentProbe implements Probe {
   readonly #response: ServerResponse;
-  readonly #tail: UsageTail;
+  readonly #used: PassedUsage;
 
-  constructor(response: ServerResponse, tail: UsageTail) {
+  constructor(response: ServerResponse, used: PassedUsage) {
     this.#response = response;
-    this.#tail = tail;
+    this.#used = used;
   }
 
   stayAlive(): void {
-    if (this.#tail.endsEvent && !this.#response.writableNeedDrain) this.#response.write(": keep-alive\n\n");
+    if (this.#used.endsEvent && !this.#response.writableNeedDrain) this.#response.write(": keep-alive\n\n");
   }
 }

@@ -13,7 +13,6 @@ import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Log } from "../../observe/log.ts";
 import { EventStream, type StreamForm } from "../event-stream.ts";
 import { hopsOf } from "../gate/hops-of.ts";
-import type { Seats } from "../gate/seats.ts";
 import type { Exchange } from "../gateway-exchange.ts";
 import { readJson } from "../read-json.ts";
 import { type ClientTap, tapCarrier } from "./client-tap.ts";
@@ -48,8 +47,6 @@ export interface TurnService {
   readonly engine: TurnRunner & RequestPasser;
   readonly images: ImageLoader;
   readonly limits: Limits;
-  /** Limits concurrent streams, over all faces. */
-  readonly streams: Seats;
   /** Absent if the listener does not ask users this way. */
   readonly questions?: Questions | undefined;
   readonly log: Log;
@@ -112,16 +109,15 @@ async function answerUntapped(
   { exchange, body, parameters }: TurnRequest,
   carrier: AnswerCarrier,
 ): Promise<void> {
-  const { engine, images, streams, questions, log } = service;
+  const { engine, images, questions, log } = service;
   const { asker: principal, request, id: requestId, signal, recording } = exchange;
   const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
   exchange.notes.model = parsed.turn.model.id;
   const reply = parsed.isStream ? undefined : carrier.reply;
-  let leave: (() => void) | undefined;
   try {
     signal.throwIfAborted();
     recording?.asks(parsed.turn);
-    if (!reply) leave = streams.take(principal.id);
+    if (!reply) exchange.seat?.takeStream();
     const comments = new CommentWriter();
     const context = {
       requestId,
@@ -138,7 +134,6 @@ async function answerUntapped(
     if (reply) await answerWhole(exchange, parsed, batches, reply);
     else await answerStream(exchange, parsed, batches, { carrier, comments });
   } finally {
-    leave?.();
     parsed.end?.();
   }
 }

@@ -48,6 +48,7 @@ export const toolCallRecord = (extra: Partial<ToolCallRecord> = {}): ToolCallRec
 });
 
 export const SOURCES: GaugeSources = {
+  streams: () => 0,
   engine: () => ({ parkedRuns: 2, parkedBytes: 4096 }),
   upstream: () => ({ connections: 1, streams: 3, waiting: 0 }),
   retries: () => [["cursor", { credit: 9.5, granted: 4, refused: 1 }]],

@@ -8,6 +8,7 @@ import { Secret } from "../../../src/core/secret.ts";
 import type { ImageLoader } from "../../../src/faces/shared/face.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { createRedactor } from "../../../src/observe/redactor.ts";
+import { Admission, type AdmissionOptions } from "../../../src/server/gate/admission.ts";
 import { startGateway } from "../../../src/server/gateway.ts";
 import type { Gateway, GatewayOptions } from "../../../src/server/gateway-options.ts";
 import { openStateDatabase } from "../../../src/state/state-database.ts";
@@ -33,9 +34,14 @@ export interface TestGateway extends Gateway {
   logged(requestId: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
-export async function startTestGateway(
-  options: Partial<Omit<GatewayOptions, "limits">> & { readonly limits?: Partial<Limits> } = {},
-): Promise<TestGateway> {
+export async function startTestGateway({
+  streamsOf,
+  requestsPerMinuteOf,
+  verifyToken,
+  ...options
+}: Partial<Omit<GatewayOptions, "limits"> & Omit<AdmissionOptions, "limits">> & {
+  readonly limits?: Partial<Limits>;
+} = {}): Promise<TestGateway> {
   const engine = new ControlledEngine([MODEL]);
   const redactor = createRedactor();
   redactor.add(KEY);
@@ -70,6 +76,12 @@ export async function startTestGateway(
     }),
     redactor,
     log: logger,
+    admission: new Admission({
+      limits,
+      streamsOf: streamsOf ?? ((id) => options.issued?.keys.withId(id)?.limits.streams),
+      requestsPerMinuteOf,
+      verifyToken,
+    }),
     ...options,
     limits,
   });

@@ -14,11 +14,10 @@ import { HUB_LIMITS } from "../../../mcp/limits.ts";
 import { answerByFetch } from "../../../mcp/serve/fetch-handler.ts";
 import { type GivenRequest, HttpSessions } from "../../../mcp/serve/http-sessions.ts";
 import { createHubServer } from "../../../mcp/serve/hub-server.ts";
-import { BodyBudget } from "../../../server/gate/body-budget.ts";
+import { Admission } from "../../../server/gate/admission.ts";
 import { createGate } from "../../../server/gate/gate.ts";
 import type { KnownKeys } from "../../../server/gate/keys/known-keys.ts";
 import { checkBind } from "../../../server/gate/public-bind.ts";
-import { Seats } from "../../../server/gate/seats.ts";
 import { listen } from "../../../server/listener.ts";
 import { readJson } from "../../../server/read-json.ts";
 import { Refusal } from "../../../server/refusal.ts";
@@ -32,6 +31,8 @@ export interface HubHttpOptions {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly limits: Limits;
+  /** Returns how many requests a principal may make in a minute; undefined if there is no limit. */
+  readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;
   readonly callLog?: HubCallLog;
 }
 
@@ -60,7 +61,8 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
   const answer = async (request: Request, given: GivenRequest): Promise<Response> =>
     (await isLegacyRequest(request, given.parsedBody)) ? sessions.fetch(request, given) : modern.fetch(request, given);
 
-  const bodies = BodyBudget.within(limits);
+  const admission = new Admission({ limits, requestsPerMinuteOf: options.requestsPerMinuteOf });
+  const { bodies } = admission;
   /** Reads a body within the limits; the SDK would read it without any. */
   const readBody = async (request: IncomingMessage, response: ServerResponse, sender: string): Promise<object> => {
     if (request.method !== "POST") return {};
@@ -68,7 +70,6 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
     return { parsedBody: await readJson({ request, response, unverified: undefined, bodies, sender, signal }, limits) };
   };
 
-  const requests = new Seats("requests", limits.requestsPerKey);
   const active = new Set<IncomingMessage>();
   const trusted = new WeakSet<Socket>();
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
@@ -78,8 +79,11 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
       const principal = await gate(request, false);
       trusted.add(request.socket);
       if (request.url !== PATH) throw new ExcursorError("unknown_path", `MCP is at ${PATH}.`);
-      const clientId = principal?.id ?? "";
-      response.on("close", requests.take(clientId));
+      if (!principal) return;
+      const { id: clientId } = principal;
+      const seat = admission.seat(principal);
+      response.on("close", () => seat.leave());
+      await seat.admitted;
       const authInfo = { token: "", clientId, scopes: [] };
       const body = await readBody(request, response, clientId);
       await answerByFetch(request, response, (asked) => answer(asked, { authInfo, ...body }));

@@ -4,8 +4,10 @@ import { composeHub } from "../../../app/hub/compose-hub.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { keyOf } from "../../../config/key-file.ts";
 import type { Limits } from "../../../config/limits.ts";
+import type { HubCallLog } from "../../../core/engine/call-log.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { unlessGone } from "../../../core/ignored-failures.ts";
+import { type Limit, parseLimit } from "../../../core/limits/limit.ts";
 import type { Secret } from "../../../core/secret.ts";
 import { PausedCalls } from "../../../mcp/connection/paused-calls.ts";
 import type { Hub } from "../../../mcp/hub.ts";
@@ -31,6 +33,8 @@ const OWNER = { id: "owner", token: undefined };
 /** Longer than for a turn: nothing waits here, and many clients list the tools only once. */
 const LIST_MS = 10_000;
 
+const isOfRequests = (limit: Limit | undefined): boolean => limit?.unit === "requests";
+
 /** Serves the hub as one MCP server: on stdio, or over HTTP if a port is given. Runs until it is stopped. */
 export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<never> {
   const signal = nextSignal();
@@ -51,7 +55,10 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   if (!hub) throw new ExcursorError("config", "No MCP server is configured.", { hint: "See: excursor mcp add --help" });
 
   if (key) {
-    const served = await serveHubOverHttp(hub, { ...config, key, keys, callLog: (entry) => logHubCall(log, entry) });
+    const limitsOf = (id: string) => (id === OWNER.id ? config.usage.ownLimits : (keys.withId(id)?.limits.usage ?? []));
+    const requestsPerMinuteOf = (id: string) => limitsOf(id).map(parseLimit).find(isOfRequests)?.amount;
+    const callLog: HubCallLog = (entry) => logHubCall(log, entry);
+    const served = await serveHubOverHttp(hub, { ...config, key, keys, requestsPerMinuteOf, callLog });
     process.stdout.write(json ? `${JSON.stringify({ ready: true, url: served.url })}\n` : `ready ${served.url}\n`);
     await signal;
     await served.close();

@@ -9,6 +9,7 @@ import type { Principal } from "../../../../src/core/turn.ts";
 import { createFixedAccess } from "../../../../src/credentials/fixed-access.ts";
 import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/face.ts";
 import type { ServeRun } from "../../../../src/faces/cursor/run-peer.ts";
+import { Admission } from "../../../../src/server/gate/admission.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
 import { type Simulator, startSim } from "../../../../src/sim/server.ts";
 import { createConnectionPool } from "../../../../src/wire/http/connection-pool.ts";
@@ -16,6 +17,7 @@ import { createHttp1Transport } from "../../../../src/wire/http/h1-transport.ts"
 import { ServerExchange } from "../../../../src/wire/http/server-exchange.ts";
 import { listenForBoth } from "../../../../src/wire/http/server-listener.ts";
 import { BackendClient, type ClientOptions } from "../../../sim/support/backend-client.ts";
+import { DEFAULT_LIMITS } from "../../../support/default-limits.ts";
 
 /** The account that is signed in here. */
 export const SIGNED_IN = "signed-in";
@@ -77,6 +79,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
   ]);
   const { serveRun = () => {}, models = options.serveRun ? [LOCAL, AGENT] : [] } = options;
   const { makeExchange = (request, response) => new ServerExchange(request, response) } = options;
+  const admission = new Admission({ limits: DEFAULT_LIMITS });
   const face = createCursorFace({
     backend: { origin, restOrigin: options.restOrigin, transports },
     keys: {
@@ -89,6 +92,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
       origin,
       transport: transports.h1,
     }),
+    seat: (...call) => admission.seat(...call),
     serveRun,
     onOwnCall: recorder && captureOwnCalls(recorder),
     listModels: async () => models,
