@@ -17,7 +17,8 @@ export function createSentCallStore(database: StateDatabase, options: StoreOptio
   );
   const insert = connection.prepare(
     `INSERT INTO sent_call VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (principal, id) DO UPDATE SET returned = excluded.returned, put_at = excluded.put_at`,
+     ON CONFLICT (principal, id) DO UPDATE SET sent = excluded.sent, reduced = excluded.reduced,
+       returned = excluded.returned, bytes = excluded.bytes, put_at = excluded.put_at`,
   );
   const table = openSharedTable(database, TABLE, options);
 

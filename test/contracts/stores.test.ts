@@ -4,6 +4,7 @@ import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
 import { createEditorSessionStore } from "../../src/state/editor-session-store.ts";
 import { createHubAnswerStore } from "../../src/state/hub-answer-store.ts";
 import { createResponseStore } from "../../src/state/response-store.ts";
+import { createSentCallStore } from "../../src/state/sent-call-store.ts";
 import { createThoughtStore } from "../../src/state/thought-store.ts";
 import { checkpoint } from "../state/support.ts";
 import { describeStore, type StoreFixture } from "./store.ts";
@@ -31,6 +32,14 @@ const STORES: Readonly<Record<string, StoreFixture>> = {
     return {
       put: (principal, id, size) => store.keep(principal, id, { text: "x".repeat(size), signature: undefined }),
       has: (principal, id) => store.find(principal, id) !== undefined,
+    };
+  },
+  "sent calls": (database, limits) => {
+    const store = createSentCallStore(database, limits);
+    return {
+      put: (principal, id, size) =>
+        store.keep(principal, id, { sent: "x".repeat(Math.max(0, size - id.length)), reduced: "", returned: "" }),
+      has: (principal, id) => store.find(principal, [id]).has(id),
     };
   },
   "conversations of editors": (database, limits) => {

@@ -28,7 +28,7 @@ export interface Prompt {
  */
 export async function preparePrompt(turn: Turn, owner: string, checkpoints: CheckpointStore): Promise<Prompt> {
   const last = turn.messages.at(-1);
-  const suspended = suspendedTurn(turn.messages);
+  const suspended = suspendedTurn(turn);
   const key = suspended?.key ?? checkpointKey(turn);
   const found = key === undefined ? undefined : await checkpoints.find(owner, key);
   if (!found) return rebuildPrompt(turn);

@@ -1,3 +1,4 @@
+import { offeredTools } from "../../../core/engine/run-terms.ts";
 import { argsKey, historyKeys } from "../../../core/history/history-key.ts";
 import {
   type AssistantMessage,
@@ -5,6 +6,7 @@ import {
   type Message,
   resultsByCall,
   type ToolMessage,
+  type Turn,
 } from "../../../core/turn.ts";
 
 /** A result for a call that the backend makes again when it resumes from a suspended turn. */
@@ -27,16 +29,23 @@ export function suspendedKey(history: readonly Message[], { role, content }: Ass
   return `suspended ${historyKeys([...history, { role, content: numbered }]).at(-1)}`;
 }
 
-/** Returns the suspended turn of a conversation that ends with all the results that it waits for. */
-export function suspendedTurn(messages: readonly Message[]): SuspendedTurn | undefined {
+/**
+ * Returns the suspended turn of a conversation that ends with all the results that it waits for. The tools that were
+ * called must still be offered, since they are called again.
+ */
+export function suspendedTurn(turn: Turn): SuspendedTurn | undefined {
+  const { messages } = turn;
   const at = messages.findLastIndex(({ role }) => role !== "tool");
   const answer = messages[at];
   if (answer?.role !== "assistant") return undefined;
   const results = resultsByCall(messages.slice(at + 1));
   const calls = answer.content.filter((part) => part.type === "tool-call");
+  const offered = new Set(offeredTools(turn).map(({ name }) => name));
   const owed = calls.flatMap((call): OwedResult[] => {
     const result = results.get(call.id);
-    return result ? [{ name: call.name, argsKey: call.argsKey ?? argsKey(call.args), result }] : [];
+    return result && offered.has(call.name)
+      ? [{ name: call.name, argsKey: call.argsKey ?? argsKey(call.args), result }]
+      : [];
   });
   const isComplete = owed.length > 0 && owed.length === calls.length && results.size === calls.length;
   return isComplete ? { key: suspendedKey(messages.slice(0, at), answer), owed } : undefined;
