@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { undoLogins } from "../../../src/cli/actions/install/undo-logins.ts";
@@ -42,6 +42,41 @@ describe("excursor reset", () => {
     expect(forced).toMatchObject({ code: 0, stderr: expect.stringContaining("stays patched") });
     expect(existsSync(home)).toBe(false);
   }, 60_000);
+
+  it("deletes nothing that Excursor has not written, through links neither (A26)", async () => {
+    const { folder, home, run } = setUp();
+    const theirs = join(folder, "theirs");
+    mkdirSync(join(theirs, "captures"), { recursive: true });
+    writeFileSync(join(theirs, "captures", "2026-11-19T00-00-00-000Z-1.capture"), "theirs");
+    writeFileSync(join(theirs, "config.json"), "{}");
+    await run("key");
+    for (const name of ["notes.txt", "key.pem", "state.db.mine"]) writeFileSync(join(home, name), "theirs");
+    mkdirSync(join(home, "connections/more"), { recursive: true });
+    writeFileSync(join(home, "connections/more/a.json"), "theirs");
+    symlinkSync(join(theirs, "captures"), join(home, "captures"));
+    symlinkSync(join(theirs, "config.json"), join(home, "mcp.json"));
+    const reset = await run("reset", "--yes");
+    expect(reset.code).toBe(0);
+    expect(reset.stdout).toContain(
+      "did not write it: captures, connections, key.pem, mcp.json, notes.txt, state.db.mine\n",
+    );
+    expect(readdirSync(home)).toEqual(["captures", "connections", "key.pem", "mcp.json", "notes.txt", "state.db.mine"]);
+    expect(readFileSync(join(home, "connections/more/a.json"), "utf8")).toBe("theirs");
+    expect(readdirSync(join(theirs, "captures"))).toHaveLength(1);
+    expect(readFileSync(join(theirs, "config.json"), "utf8")).toBe("{}");
+  });
+
+  it("refuses a link to the user's own folder (A26)", async () => {
+    const { folder } = setUp();
+    const user = join(folder, "user");
+    mkdirSync(user, { mode: 0o700 });
+    writeFileSync(join(user, "key"), "theirs");
+    symlinkSync(user, join(folder, "link"));
+    const environment = { EXCURSOR_HOME: join(folder, "link"), HOME: user };
+    const { code, stderr } = await excursor(["reset", "--yes"], { environment }).exited;
+    expect([code, stderr]).toEqual([78, expect.stringContaining("holds more than its files")]);
+    expect(readdirSync(user)).toEqual(["key"]);
+  });
 
   it("lists what is left to the user", async () => {
     const { folder, run } = setUp();

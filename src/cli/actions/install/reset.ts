@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
 import { ConnectedClients } from "../../../client-config/connected-clients.ts";
@@ -7,6 +7,8 @@ import { homeFolder } from "../../../config/home.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { findService } from "../../service/service.ts";
 import { askYesNo } from "../../terminal/ask-yes-no.ts";
+import { printable } from "../../terminal/printable.ts";
+import { ownNames, removeIfEmpty, removeOwn } from "./own-files.ts";
 import { undoIdePatches } from "./undo-ide-patches.ts";
 import { undoLogins } from "./undo-logins.ts";
 import type { UndoStep } from "./undo-step.ts";
@@ -45,9 +47,8 @@ export async function runReset({ yes, dryRun, force, json }: ResetFlags): Promis
   // Another gateway than the service's may run.
   await refuseRunningGateway(home);
   for (const { undo } of rest) await undo();
-  rmSync(home, { recursive: true, force: true });
-  removeEmptyParents(dirname(home));
-  if (!json) process.stdout.write("Done.\n");
+  if (removeIfEmpty(home)) removeEmptyParents(dirname(resolve(home)));
+  if (!json) process.stdout.write(`Done.\n${leftIn(home)}`);
 }
 
 function formatList(steps: readonly UndoStep[]): string {
@@ -98,18 +99,34 @@ const undoClients = (clients: ConnectedClients, force: boolean): readonly UndoSt
   }));
 
 const undoFiles = (home: string): readonly UndoStep[] =>
-  (existsSync(home) ? readdirSync(home).sort() : []).map((name) => ({
+  ownNames(home).map((name) => ({
     type: "file",
     name: join(home, name),
     text: `delete ${join(home, name)}`,
-    undo: async () => rmSync(join(home, name), { recursive: true, force: true }),
+    undo: async () => removeOwn(home, name),
   }));
 
-/** EXCURSOR_HOME can name any folder. A folder that has more than our files must not be deleted. */
+/** Names what Excursor did not write, so that it stays. */
+function leftIn(home: string): string {
+  const names = existsSync(home) ? readdirSync(home).sort() : [];
+  return names.length === 0
+    ? ""
+    : `Left in ${home}, since Excursor did not write it: ${names.map(printable).join(", ")}\n`;
+}
+
+/** EXCURSOR_HOME can name any folder, also by a link. One that has more than our files is refused. */
 function refuseWideFolder(home: string): void {
-  const path = resolve(home);
-  if (path !== parse(path).root && path !== resolve(homedir()) && path !== resolve(process.cwd())) return;
+  const path = realPath(home);
+  if (path !== parse(path).root && path !== realPath(homedir()) && path !== realPath(process.cwd())) return;
   throw new ExcursorError("home_too_wide", [path]);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
 }
 
 async function refuseRunningGateway(home: string): Promise<void> {
@@ -126,11 +143,5 @@ const changedClients = (clients: readonly { readonly id: string; readonly file: 
 
 /** Removes folders that are empty now, up to the user's own folder. */
 function removeEmptyParents(folder: string): void {
-  if (!folder.startsWith(join(homedir(), "/"))) return;
-  try {
-    rmdirSync(folder);
-    removeEmptyParents(dirname(folder));
-  } catch {
-    // Others use it.
-  }
+  if (folder.startsWith(join(homedir(), "/")) && removeIfEmpty(folder)) removeEmptyParents(dirname(folder));
 }
