@@ -1,26 +1,12 @@
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
-import {
-  create,
-  fromBinary,
-  fromJson,
-  fromJsonString,
-  type JsonValue,
-  toBinary,
-  toJson,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import {
-  AgentClientMessageSchema,
-  type AgentServerMessage,
-  AgentServerMessageSchema,
-} from "../../src/gen/agent/v1/run_pb.ts";
+import type { AgentServerMessage } from "../../src/gen/agent/v1/run_pb.ts";
 import { BidiRequestIdSchema } from "../../src/gen/aiserver/v1/bidi_pb.ts";
 import { encodeAppend } from "../../src/wire/agent/bidi-append.ts";
 import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../src/wire/connect/envelope.ts";
-import type { ClientMessage, Intercept, RunRecord } from "./support/backend-client.ts";
+import type { Intercept, RunRecord } from "./support/backend-client.ts";
+import { encodeMessage, postRun, RUN_HEADERS, saying } from "./support/raw-run.ts";
 import { setUp, TRANSPORTS } from "./support/transports.ts";
 
 /** What is known of the real backend, and how the simulator does the same. The table of facts is numbered. */
@@ -55,48 +41,6 @@ const answer =
     send({ case: "execClientMessage", value: { id, message: member } });
     return true;
   };
-
-/** What a run over HTTP/2 gets: its status, its messages as JSON, and its end frame. The client has no context. */
-async function post(url: string, headers: Record<string, string>, body: Uint8Array) {
-  const session = connectHttp2(url);
-  const stream = session.request({ ":method": "POST", ":path": "/agent.v1.AgentService/Run", ...headers });
-  stream.write(body);
-  const [head] = await once(stream, "response");
-  const isJson = headers["content-type"]?.endsWith("json");
-  const messages: JsonValue[] = [];
-  let end: string | undefined;
-  const take = (flags: number, payload: Uint8Array) => {
-    const text = Buffer.from(payload).toString("utf8");
-    if (flags & FLAG_END) {
-      end = text;
-      return;
-    }
-    const message = isJson
-      ? fromJsonString(AgentServerMessageSchema, text)
-      : fromBinary(AgentServerMessageSchema, payload);
-    messages.push(toJson(AgentServerMessageSchema, message));
-    if (message.message.case !== "execServerMessage") return;
-    const { id } = message.message.value;
-    const requestContextResult = { success: { requestContext: {} } };
-    const reply = fromJson(AgentClientMessageSchema, { execClientMessage: { id, requestContextResult } });
-    const encoded = isJson
-      ? Buffer.from(toJsonString(AgentClientMessageSchema, reply))
-      : toBinary(AgentClientMessageSchema, reply);
-    stream.write(encodeFrame(encoded));
-  };
-  const decoder = new FrameDecoder({ maxFrameBytes: 1 << 20 });
-  for await (const chunk of stream) decoder.push(chunk, take);
-  session.close();
-  return { status: head[":status"], type: head["content-type"], messages, end };
-}
-
-const saying = (text: string): ClientMessage => ({
-  case: "runRequest",
-  value: { action: { action: { case: "userMessageAction", value: { userMessage: { text }, requestContext: {} } } } },
-});
-const binary = (message: ClientMessage) =>
-  toBinary(AgentClientMessageSchema, create(AgentClientMessageSchema, { message }));
-const HEADERS = { authorization: "Bearer tester", "content-type": "application/connect+proto" };
 
 describe.each(TRANSPORTS)("the checkpoints of the records, over %s", (transport) => {
   it("fact 1: after turn_ended come checkpoints, then the end", async () => {
@@ -346,13 +290,13 @@ describe.each(TRANSPORTS)("the ends of the records, over %s", (transport) => {
 });
 
 describe("the bytes of the records", () => {
-  const say = async (prompt: string, headers: Record<string, string> = HEADERS) => {
+  const say = async (prompt: string, headers: Record<string, string> = RUN_HEADERS) => {
     const { sim } = await setUp("h2");
-    return post(sim.url, headers, encodeFrame(binary(saying(prompt))));
+    return postRun(sim.url, headers, encodeFrame(encodeMessage(saying(prompt))));
   };
 
   it("fact 19: a run needs no more than a token and a content type", async () => {
-    const bogus = { ...HEADERS, "x-cursor-client-version": "none", "x-cursor-checksum": "wrong" };
+    const bogus = { ...RUN_HEADERS, "x-cursor-client-version": "none", "x-cursor-checksum": "wrong" };
     expect(await say("@sim say hi", bogus)).toMatchObject({ status: 200, end: "{}" });
   });
 
@@ -363,7 +307,7 @@ describe("the bytes of the records", () => {
     };
     const type = "application/connect+json";
     const frame = encodeFrame(Buffer.from(JSON.stringify({ runRequest })));
-    const answer = await post(sim.url, { ...HEADERS, "content-type": type }, frame);
+    const answer = await postRun(sim.url, { ...RUN_HEADERS, "content-type": type }, frame);
     expect([answer.status, answer.type, answer.end]).toEqual([200, type, "{}"]);
     expect(answer.messages).toContainEqual({ interactionUpdate: { textDelta: { text: "hi" } } });
   });
@@ -371,15 +315,19 @@ describe("the bytes of the records", () => {
   it("fact 21: what is no JSON ends the run, and RunSSE takes none", async () => {
     const { sim } = await setUp("h2");
     const type = "application/connect+json";
-    const { end } = await post(sim.url, { ...HEADERS, "content-type": type }, encodeFrame(Buffer.from("{")));
+    const { end } = await postRun(sim.url, { ...RUN_HEADERS, "content-type": type }, encodeFrame(Buffer.from("{")));
     expect(JSON.parse(end ?? "")).toMatchObject({ error: { code: "invalid_argument" } });
     const url = `${sim.url}/agent.v1.AgentService/RunSSE`;
-    const response = await fetch(url, { method: "POST", headers: { ...HEADERS, "content-type": type }, body: "{}" });
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { ...RUN_HEADERS, "content-type": type },
+      body: "{}",
+    });
     expect([response.status, await response.text()]).toEqual([415, ""]);
   });
 
   it("fact 22: who is not logged in is told so in these words and this order", async () => {
-    const { end } = await say("@sim say hi", { "content-type": HEADERS["content-type"] });
+    const { end } = await say("@sim say hi", { "content-type": RUN_HEADERS["content-type"] });
     expect(end).toMatch(
       /^\{"error":\{"code":"unauthenticated","message":"Error","details":\[\{"type":"aiserver.v1.ErrorDetails","debug":\{"error":"ERROR_NOT_LOGGED_IN","details":\{"title":"Authentication error","detail":"If you are logged in, try logging out and back in.","isRetryable":false,"analyticsMetadata":\{"actionRequired":"login"\}\},"isExpected":true\},"value":"[\w+/]+"\}\]\}\}$/,
     );
@@ -401,8 +349,16 @@ describe("the bytes of the records", () => {
   it("fact 27: RunSSE may call itself text/event-stream, with the same frames, compressed", async () => {
     const { sim } = await setUp("h1");
     const rpc = async (path: string, type: string, body: Uint8Array) =>
-      fetch(sim.url + path, { method: "POST", headers: { ...HEADERS, "content-type": type }, body: Buffer.from(body) });
-    const first = encodeAppend({ requestId: "r", seqno: 0n, payload: binary(saying("@sim fault sse-type ;; say hi")) });
+      fetch(sim.url + path, {
+        method: "POST",
+        headers: { ...RUN_HEADERS, "content-type": type },
+        body: Buffer.from(body),
+      });
+    const first = encodeAppend({
+      requestId: "r",
+      seqno: 0n,
+      payload: encodeMessage(saying("@sim fault sse-type ;; say hi")),
+    });
     await rpc("/aiserver.v1.BidiService/BidiAppend", "application/proto", first);
     const id = toBinary(BidiRequestIdSchema, create(BidiRequestIdSchema, { requestId: "r" }));
     const response = await rpc("/agent.v1.AgentService/RunSSE", "application/connect+proto", encodeFrame(id));
@@ -426,20 +382,20 @@ describe("the bytes of the records", () => {
   });
 
   it("fact 33: a wrong content type is 415 and empty, bytes that are no protobuf are internal", async () => {
-    expect(await say("@sim say hi", { ...HEADERS, "content-type": "text/plain" })).toMatchObject({
+    expect(await say("@sim say hi", { ...RUN_HEADERS, "content-type": "text/plain" })).toMatchObject({
       status: 415,
       messages: [],
       end: undefined,
     });
     const { sim } = await setUp("h2");
-    const headers = { ...HEADERS, "content-type": "application/proto" };
+    const headers = { ...RUN_HEADERS, "content-type": "application/proto" };
     const url = `${sim.url}/agent.v1.AgentService/NameAgent`;
     const response = await fetch(url, { method: "POST", headers, body: Buffer.from([0x6f]) });
     expect([response.status, await response.json()]).toEqual([
       500,
       { code: "internal", message: expect.stringMatching(/^parse binary: /) },
     ]);
-    const { end } = await post(sim.url, HEADERS, encodeFrame(Uint8Array.of(0x6f)));
+    const { end } = await postRun(sim.url, RUN_HEADERS, encodeFrame(Uint8Array.of(0x6f)));
     expect(JSON.parse(end ?? "")).toMatchObject({
       error: { code: "internal", message: expect.stringMatching(/^parse binary: /) },
     });

@@ -21,7 +21,7 @@ import { isFramed, MODEL_LISTS, type ModelList, wantsJson } from "./models.ts";
 import { type Backend, type Held, type OnOwnCall, relay } from "./relay.ts";
 import type { ServeRun } from "./run-peer.ts";
 import { ServerConfigs } from "./server-config.ts";
-import { StreamPeer } from "./stream-peer.ts";
+import { refusesType, StreamPeer } from "./stream-peer.ts";
 import { callWhole } from "./whole-call.ts";
 
 export interface CursorFaceOptions {
@@ -144,7 +144,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     const verdict = await decide(exchange, run.opening);
     if (verdict.type === "relay") relay(exchange, await configs.backendFor(exchange), run.held);
     else if (verdict.type === "refused") respondError(exchange, verdict.error);
-    else {
+    else if (!refusesType(exchange)) {
       const peer = peerOf(exchange, run.held, verdict.principal);
       options.onOwnCall?.(exchange, run.held, peer.requestId);
       serve(peer, verdict.model, exchange);

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { ExcursorError } from "../../core/errors.ts";
+import { JSON_RUN } from "../../wire/agent/json-run.ts";
 import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/connect/envelope.ts";
+import { streamFormat } from "../../wire/connect/frame-writer.ts";
 import { gunzip, gunzipNow, MAX_SYNC_BYTES } from "../../wire/connect/gzip.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { type RunOpening, readOpening } from "./find-model.ts";
@@ -18,9 +20,14 @@ export interface HeldRun {
   readonly opening: RunOpening | undefined;
 }
 
+/** Returns what reads a message of this run as protobuf. */
+const decoderOf = (exchange: ServerExchange): ((payload: Uint8Array) => Uint8Array) =>
+  streamFormat(exchange.header("content-type")) === "connect-json" ? JSON_RUN.decode : (payload) => payload;
+
 /** Holds the beginning of a bidirectional run, up to the message that names its model. Undefined if the client is gone. */
 export function holdRun(exchange: ServerExchange): Promise<HeldRun | undefined> {
   const { request } = exchange;
+  const decode = decoderOf(exchange);
   const chunks: Buffer[] = [];
   const decoder = new FrameDecoder({ maxFrameBytes: MAX_MESSAGE_BYTES });
   return new Promise((resolve) => {
@@ -34,7 +41,7 @@ export function holdRun(exchange: ServerExchange): Promise<HeldRun | undefined> 
     };
     const found = (opening: RunOpening | undefined, isWhole = false) => settle({ held: { chunks, isWhole }, opening });
     const look = (payload: Uint8Array) => {
-      const opening = readOpening(payload);
+      const opening = readOpening(decode(payload));
       if (opening.type === "run") found(opening);
     };
     const onFrame = (flags: number, payload: Uint8Array) => {
@@ -68,11 +75,14 @@ export function holdRun(exchange: ServerExchange): Promise<HeldRun | undefined> 
 
 /** Delivers the messages of a bidirectional run, those that were held first. `onBroken` ends the run. */
 export function deliverMessages(
-  { request }: ServerExchange,
+  exchange: ServerExchange,
   { chunks }: Held,
-  receive: (payload: Uint8Array) => void,
+  onMessage: (payload: Uint8Array) => void,
   onBroken: (error: ExcursorError) => void,
 ): void {
+  const { request } = exchange;
+  const decode = decoderOf(exchange);
+  const receive = (payload: Uint8Array) => onMessage(decode(payload));
   const decoder = new FrameDecoder({ maxFrameBytes: MAX_MESSAGE_BYTES });
   let last = Promise.resolve();
   let inflating = 0;

@@ -1,9 +1,17 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
+import { JSON_RUN } from "../../wire/agent/json-run.ts";
 import { FrameWriter, streamFormat } from "../../wire/connect/frame-writer.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { failureOf } from "./errors.ts";
 import type { RunPeer } from "./run-peer.ts";
+
+/** True if the content type is not that of a run. Then the answer is that of the backend. */
+export function refusesType(exchange: ServerExchange): boolean {
+  if (exchange.hasResponded || streamFormat(exchange.header("content-type"))) return false;
+  exchange.respond(415, "", { "accept-post": "application/connect+proto, application/connect+json" });
+  return true;
+}
 
 type Listener = Parameters<RunPeer["listen"]>[0];
 
@@ -27,7 +35,8 @@ export class StreamPeer implements RunPeer {
     this.requestId = run.requestId;
     this.principal = run.principal;
     this.#exchange = exchange;
-    this.#out = new FrameWriter(exchange, streamFormat(exchange.header("content-type")) ?? "connect");
+    const format = streamFormat(exchange.header("content-type")) ?? "connect";
+    this.#out = new FrameWriter(exchange, format, format === "connect-json" ? JSON_RUN.encode : undefined);
     this.#onListen = onListen;
     exchange.onOver((wasCut) => {
       if (!this.#isOver && wasCut) this.#gone();

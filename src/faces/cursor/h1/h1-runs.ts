@@ -3,11 +3,12 @@ import { ExcursorError } from "../../../core/errors.ts";
 import type { Principal } from "../../../core/turn.ts";
 import type { Append } from "../../../wire/agent/bidi-append.ts";
 import { Rendezvous } from "../../../wire/agent/rendezvous.ts";
+import { streamFormat } from "../../../wire/connect/frame-writer.ts";
 import type { ServerExchange } from "../../../wire/http/server-exchange.ts";
 import { RELAY, type Verdict } from "../decide-run.ts";
 import { type RunOpening, readOpening } from "../find-model.ts";
 import { type Backend, type Held, type OnOwnCall, relay } from "../relay.ts";
-import { StreamPeer } from "../stream-peer.ts";
+import { refusesType, StreamPeer } from "../stream-peer.ts";
 import { endWith, openEarly, relayIntoOpen } from "./h1-download.ts";
 import { MAX_APPEND_BYTES, MAX_DOWNLOAD_BYTES, readHeld, readRequestId, readUpload } from "./h1-requests.ts";
 
@@ -87,15 +88,15 @@ export class Http1Runs {
     }
     const room = this.#room(requestId);
     await Promise.race([room.verdict, after(HEADERS_AFTER_MS, exchange)]);
-    if (!room.known && !exchange.isOver) openEarly(exchange);
+    if (!room.known && !exchange.isOver && streamFormat(exchange.header("content-type"))) openEarly(exchange);
     const verdict = await this.#awaitVerdict(room, exchange);
     if (exchange.isOver) return;
     room.settle(verdict);
     if (verdict.type === "own") this.#options.onOwnCall?.(exchange, held, requestId);
     if (verdict.type === "refused") endWith(exchange, verdict.error);
     else if (verdict.type === "own" && kind === "poll") endWith(exchange, notPolled());
-    else if (verdict.type === "own") await this.#serve(exchange, requestId, verdict);
-    else await this.#passOn(exchange, held);
+    else if (verdict.type === "own" && !refusesType(exchange)) await this.#serve(exchange, requestId, verdict);
+    else if (verdict.type === "relay") await this.#passOn(exchange, held);
   }
 
   /** Passes a download on, whether its headers are out or not. */

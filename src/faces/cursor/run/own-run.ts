@@ -281,7 +281,10 @@ export class OwnRun {
       const state = await this.#checkpoints.store(() => this.#snapshot());
       if (signal.aborted || this.#queue.isEmpty) {
         void this.#send(this.#renderer.turnEnded());
-        void this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
+        const said = [...this.#conversation.transcript.lastParts];
+        const staged = said.length === 0 ? [] : [{ ...state, pendingToolCalls: said }];
+        for (const value of [...staged, state])
+          void this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value }));
         return;
       }
       isAnswered = false;

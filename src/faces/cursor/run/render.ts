@@ -7,6 +7,7 @@ import { McpToolDefinitionSchema } from "../../../gen/agent/v1/mcp_pb.ts";
 import { AgentServerMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
 import type { ToolCall } from "../../../gen/agent/v1/tool_call_pb.ts";
 import { encodeDelta } from "../../../wire/agent/delta.ts";
+import { begunCall } from "../../../wire/agent/exec/begun-call.ts";
 import { mcpArgs, mcpDisplay } from "../../../wire/agent/exec/mcp-call.ts";
 import type { ServerMessage, Update } from "../../../wire/agent/messages.ts";
 
@@ -58,7 +59,7 @@ export class EventRenderer {
         ];
       case "tool-call-start": {
         this.#partial.set(event.id, { name: event.name, json: "", shownChars: 0 });
-        return [this.#start(event.id, this.#display(event.name, {}, event.id))];
+        return this.#begin(event.id, this.#display(event.name, {}, event.id));
       }
       case "tool-call-delta": {
         const call = this.#partial.get(event.id);
@@ -73,7 +74,7 @@ export class EventRenderer {
       case "tool-call": {
         const display = this.#display(event.name, event.args, event.id);
         this.#partial.delete(event.id);
-        const begun = this.#shown.has(event.id) ? [] : [this.#start(event.id, display)];
+        const begun = this.#shown.has(event.id) ? [] : this.#begin(event.id, display);
         return [...begun, this.#partialCall(event.id, JSON.stringify(event.args), display)];
       }
       case "usage":
@@ -117,6 +118,11 @@ export class EventRenderer {
   #start(callId: string, display: ToolCall): Uint8Array {
     this.#shown.add(callId);
     return callStarted(callId, display);
+  }
+
+  /** Shows a call of the model. Its arguments come after an empty part. */
+  #begin(callId: string, display: ToolCall): readonly Uint8Array[] {
+    return [this.#start(callId, display), this.#partialCall(callId, "", begunCall(display))];
   }
 
   #partialCall(callId: string, argsTextDelta: string, toolCall: ToolCall): Uint8Array {

@@ -1,5 +1,11 @@
-import type { ExtraContextEntry, SelectedContext } from "../../../gen/agent/v1/selected_context_pb.ts";
+import { isUtf8 } from "node:buffer";
+import type {
+  ExtraContextEntry,
+  SelectedContext,
+  SelectedDocument,
+} from "../../../gen/agent/v1/selected_context_pb.ts";
 import { type BlobSource, needBlob } from "../../../wire/agent/state/blobs.ts";
+import { attachedBytes } from "../../../wire/agent/state/user-message.ts";
 
 /** Returns what the user attached to a message, beside files and images, as text. Some of it may be in blobs. */
 export async function selectedText(context: SelectedContext | undefined, blobs: BlobSource): Promise<string> {
@@ -30,6 +36,12 @@ export async function selectedText(context: SelectedContext | undefined, blobs: 
     ...(await Promise.all(
       context.extraContextEntries.map((entry, index) => entryText(entry, `extra_context_entries[${index}]`, blobs)),
     )),
+    ...(await Promise.all(
+      context.selectedDocuments.map((document, index) => documentText(document, `selected_documents[${index}]`, blobs)),
+    )),
+    ...context.selectedVideos.map(({ filename, path }) =>
+      leftOut("video", filename || path, "it cannot be shown here"),
+    ),
   ];
   return blocks.join("\n\n");
 }
@@ -39,6 +51,23 @@ async function entryText({ dataOrBlobId }: ExtraContextEntry, field: string, blo
   const blob = await needBlob(dataOrBlobId.value, `user_message.selected_context.${field}.blob_id`, blobs);
   return Buffer.from(blob).toString("utf8");
 }
+
+async function documentText(
+  { filename, path, dataOrBlobId }: SelectedDocument,
+  field: string,
+  blobs: BlobSource,
+): Promise<string> {
+  const bytes = Buffer.from(await attachedBytes(dataOrBlobId, `user_message.selected_context.${field}.blob_id`, blobs));
+  const isText = isUtf8(bytes) && !bytes.includes(0) && !bytes.subarray(0, 5).equals(PDF);
+  return isText
+    ? block("document", filename || path, bytes.toString("utf8"))
+    : leftOut("document", path || filename, "it is not text");
+}
+
+const PDF = Buffer.from("%PDF-");
+
+const leftOut = (kind: string, name: string, reason: string): string =>
+  `Attached ${kind}: ${name}. It was left out, because ${reason}.`;
 
 function block(tag: string, name: string, content: string, note?: string): string {
   const title = [name, note].filter(Boolean).join(", ");

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agent/v1/selected_context.proto.
  */
 export const file_agent_v1_selected_context: GenFile = /*@__PURE__*/
-  fileDesc("Ch9hZ2VudC92MS9zZWxlY3RlZF9jb250ZXh0LnByb3RvEghhZ2VudC52MSKkDAoPU2VsZWN0ZWRDb250ZXh0EjAKD3NlbGVjdGVkX2ltYWdlcxgBIAMoCzIXLmFnZW50LnYxLlNlbGVjdGVkSW1hZ2USPAoSaW52b2NhdGlvbl9jb250ZXh0GAIgASgLMhsuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHRIAIgBARIVCg1leHRyYV9jb250ZXh0GAMgAygJEiUKBWZpbGVzGAQgAygLMhYuYWdlbnQudjEuU2VsZWN0ZWRGaWxlEjgKD2NvZGVfc2VsZWN0aW9ucxgFIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkQ29kZVNlbGVjdGlvbhItCgl0ZXJtaW5hbHMYBiADKAsyGi5hZ2VudC52MS5TZWxlY3RlZFRlcm1pbmFsEkAKE3Rlcm1pbmFsX3NlbGVjdGlvbnMYByADKAsyIy5hZ2VudC52MS5TZWxlY3RlZFRlcm1pbmFsU2VsZWN0aW9uEikKB2ZvbGRlcnMYCCADKAsyGC5hZ2VudC52MS5TZWxlY3RlZEZvbGRlchI2Cg5leHRlcm5hbF9saW5rcxgJIAMoCzIeLmFnZW50LnYxLlNlbGVjdGVkRXh0ZXJuYWxMaW5rEjIKDGN1cnNvcl9ydWxlcxgKIAMoCzIcLmFnZW50LnYxLlNlbGVjdGVkQ3Vyc29yUnVsZRJUChxnaXRfZGlmZl9mcm9tX2JyYW5jaF90b19tYWluGAsgASgLMikuYWdlbnQudjEuU2VsZWN0ZWRHaXREaWZmRnJvbUJyYW5jaFRvTWFpbkgBiAEBEjgKD2N1cnNvcl9jb21tYW5kcxgMIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkQ3Vyc29yQ29tbWFuZBI3Cg5kb2N1bWVudGF0aW9ucxgNIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkRG9jdW1lbnRhdGlvbhIwCgt1aV9lbGVtZW50cxgOIAMoCzIbLmFnZW50LnYxLlNlbGVjdGVkVUlFbGVtZW50EjIKDGNvbnNvbGVfbG9ncxgPIAMoCzIcLmFnZW50LnYxLlNlbGVjdGVkQ29uc29sZUxvZxI6ChVleHRyYV9jb250ZXh0X2VudHJpZXMYECADKAsyGy5hZ2VudC52MS5FeHRyYUNvbnRleHRFbnRyeRIwCgtnaXRfY29tbWl0cxgRIAMoCzIbLmFnZW50LnYxLlNlbGVjdGVkR2l0Q29tbWl0EjAKCGdpdF9kaWZmGBIgASgLMhkuYWdlbnQudjEuU2VsZWN0ZWRHaXREaWZmSAKIAQESLgoKcGFzdF9jaGF0cxgTIAMoCzIaLmFnZW50LnYxLlNlbGVjdGVkUGFzdENoYXQSRAoWZ2l0X3ByX2RpZmZfc2VsZWN0aW9ucxgUIAMoCzIkLmFnZW50LnYxLlNlbGVjdGVkR2l0UFJEaWZmU2VsZWN0aW9uEj0KFnNlbGVjdGVkX3B1bGxfcmVxdWVzdHMYFSADKAsyHS5hZ2VudC52MS5TZWxlY3RlZFB1bGxSZXF1ZXN0EjYKEnNlbGVjdGVkX3N1YmFnZW50cxgWIAMoCzIaLmFnZW50LnYxLlNlbGVjdGVkU3ViYWdlbnQSFwoPc2VsZWN0ZWRfdmlkZW9zGBcgAygMEjQKEXNlbGVjdGVkX2Jyb3dzZXJzGBggAygLMhkuYWdlbnQudjEuU2VsZWN0ZWRCcm93c2VyEhoKEnNlbGVjdGVkX2RvY3VtZW50cxgZIAMoDBItCg9zZWxlY3RlZF9za2lsbHMYGiADKAsyFC5hZ2VudC52MS5BZ2VudFNraWxsEiIKFXJlY2VudF9hZ2VudHNfY29udGV4dBgbIAEoDEgDiAEBEigKG3NlbGVjdGVkX2FnZW50aWNfZ2l0X2FjdGlvbhgiIAEoDEgEiAEBQhUKE19pbnZvY2F0aW9uX2NvbnRleHRCHwodX2dpdF9kaWZmX2Zyb21fYnJhbmNoX3RvX21haW5CCwoJX2dpdF9kaWZmQhgKFl9yZWNlbnRfYWdlbnRzX2NvbnRleHRCHgocX3NlbGVjdGVkX2FnZW50aWNfZ2l0X2FjdGlvbiK4AwoNU2VsZWN0ZWRJbWFnZRIRCgdibG9iX2lkGAEgASgMSAASDgoEZGF0YRgIIAEoDEgAEkMKEWJsb2JfaWRfd2l0aF9kYXRhGAkgASgLMiYuYWdlbnQudjEuU2VsZWN0ZWRJbWFnZS5CbG9iSWRXaXRoRGF0YUgAEkQKEXByb21wdF91cGxvYWRfcmVmGAogASgLMicuYWdlbnQudjEuU2VsZWN0ZWRJbWFnZS5Qcm9tcHRVcGxvYWRSZWZIABIMCgR1dWlkGAIgASgJEgwKBHBhdGgYAyABKAkSNAoJZGltZW5zaW9uGAQgASgLMiEuYWdlbnQudjEuU2VsZWN0ZWRJbWFnZS5EaW1lbnNpb24SEQoJbWltZV90eXBlGAcgASgJGi8KDkJsb2JJZFdpdGhEYXRhEg8KB2Jsb2JfaWQYASABKAwSDAoEZGF0YRgCIAEoDBokCg9Qcm9tcHRVcGxvYWRSZWYSEQoJdXBsb2FkX2lkGAEgASgJGioKCURpbWVuc2lvbhINCgV3aWR0aBgBIAEoBRIOCgZoZWlnaHQYAiABKAVCEQoPZGF0YV9vcl9ibG9iX2lkIkkKEUV4dHJhQ29udGV4dEVudHJ5Eg4KBGRhdGEYASABKAlIABIRCgdibG9iX2lkGAIgASgMSABCEQoPZGF0YV9vcl9ibG9iX2lkIlsKDFNlbGVjdGVkRmlsZRIPCgdjb250ZW50GAEgASgJEgwKBHBhdGgYAiABKAkSGgoNcmVsYXRpdmVfcGF0aBgDIAEoCUgAiAEBQhAKDl9yZWxhdGl2ZV9wYXRoIoQBChVTZWxlY3RlZENvZGVTZWxlY3Rpb24SDwoHY29udGVudBgBIAEoCRIMCgRwYXRoGAIgASgJEhoKDXJlbGF0aXZlX3BhdGgYAyABKAlIAIgBARIeCgVyYW5nZRgEIAEoCzIPLmFnZW50LnYxLlJhbmdlQhAKDl9yZWxhdGl2ZV9wYXRoIl0KEFNlbGVjdGVkVGVybWluYWwSDwoHY29udGVudBgBIAEoCRISCgV0aXRsZRgCIAEoCUgAiAEBEhEKBHBhdGgYAyABKAlIAYgBAUIICgZfdGl0bGVCBwoFX3BhdGgihgEKGVNlbGVjdGVkVGVybWluYWxTZWxlY3Rpb24SDwoHY29udGVudBgBIAEoCRISCgV0aXRsZRgCIAEoCUgAiAEBEhEKBHBhdGgYAyABKAlIAYgBARIeCgVyYW5nZRgEIAEoCzIPLmFnZW50LnYxLlJhbmdlQggKBl90aXRsZUIHCgVfcGF0aCKDAQoOU2VsZWN0ZWRGb2xkZXISDAoEcGF0aBgBIAEoCRIaCg1yZWxhdGl2ZV9wYXRoGAIgASgJSACIAQESNQoOZGlyZWN0b3J5X3RyZWUYAyABKAsyHS5hZ2VudC52MS5Mc0RpcmVjdG9yeVRyZWVOb2RlQhAKDl9yZWxhdGl2ZV9wYXRoIsEBChRTZWxlY3RlZEV4dGVybmFsTGluaxILCgN1cmwYASABKAkSDAoEdXVpZBgCIAEoCRIYCgtwZGZfY29udGVudBgDIAEoCUgAiAEBEhMKBmlzX3BkZhgEIAEoCEgBiAEBEhUKCGZpbGVuYW1lGAUgASgJSAKIAQESFAoHYmxvYl9pZBgGIAEoDEgDiAEBQg4KDF9wZGZfY29udGVudEIJCgdfaXNfcGRmQgsKCV9maWxlbmFtZUIKCghfYmxvYl9pZCI4ChJTZWxlY3RlZEN1cnNvclJ1bGUSIgoEcnVsZRgBIAEoCzIULmFnZW50LnYxLkN1cnNvclJ1bGUiSgoPU2VsZWN0ZWRHaXREaWZmEg8KB2NvbnRlbnQYASABKAkSJgoeZnVsbF9jb250ZW50X2xlbmd0aF9jaGFyX2NvdW50GAIgASgFIloKH1NlbGVjdGVkR2l0RGlmZkZyb21CcmFuY2hUb01haW4SDwoHY29udGVudBgBIAEoCRImCh5mdWxsX2NvbnRlbnRfbGVuZ3RoX2NoYXJfY291bnQYAiABKAUi5QEKFVNlbGVjdGVkQ3Vyc29yQ29tbWFuZBIMCgRuYW1lGAEgASgJEg8KB2NvbnRlbnQYAiABKAkSRQoRcGx1Z2luX2NhcGFiaWxpdHkYAyABKAsyJS5hZ2VudC52MS5TZWxlY3RlZFBsdWdpbkNhcGFiaWxpdHlSZWZIAIgBARIWCglmdWxsX3BhdGgYBCABKAlIAYgBARIZCgxkaXNwbGF5X25hbWUYBSABKAlIAogBAUIUChJfcGx1Z2luX2NhcGFiaWxpdHlCDAoKX2Z1bGxfcGF0aEIPCg1fZGlzcGxheV9uYW1lIjUKFVNlbGVjdGVkRG9jdW1lbnRhdGlvbhIOCgZkb2NfaWQYASABKAkSDAoEbmFtZRgCIAEoCSK6AQoRU2VsZWN0ZWRVSUVsZW1lbnQSDwoHZWxlbWVudBgBIAEoCRINCgV4cGF0aBgCIAEoCRIUCgx0ZXh0X2NvbnRlbnQYAyABKAkSDQoFZXh0cmEYBCABKAkSFgoJY29tcG9uZW50GAUgASgJSACIAQESIQoUY29tcG9uZW50X3Byb3BzX2pzb24YBiABKAlIAYgBAUIMCgpfY29tcG9uZW50QhcKFV9jb21wb25lbnRfcHJvcHNfanNvbiLkAQoSU2VsZWN0ZWRDb25zb2xlTG9nEg8KB21lc3NhZ2UYASABKAkSEQoJdGltZXN0YW1wGAIgASgBEg0KBWxldmVsGAMgASgJEhMKC2NsaWVudF9uYW1lGAQgASgJEhIKCnNlc3Npb25faWQYBSABKAkSLgoLc3RhY2tfdHJhY2UYBiABKAsyFC5hZ2VudC52MS5TdGFja1RyYWNlSACIAQESHQoQb2JqZWN0X2RhdGFfanNvbhgHIAEoCUgBiAEBQg4KDF9zdGFja190cmFjZUITChFfb2JqZWN0X2RhdGFfanNvbiJoCgpTdGFja1RyYWNlEigKC2NhbGxfZnJhbWVzGAEgAygLMhMuYWdlbnQudjEuQ2FsbEZyYW1lEhwKD3Jhd19zdGFja190cmFjZRgCIAEoCUgAiAEBQhIKEF9yYXdfc3RhY2tfdHJhY2UiqwEKCUNhbGxGcmFtZRIaCg1mdW5jdGlvbl9uYW1lGAEgASgJSACIAQESEAoDdXJsGAIgASgJSAGIAQESGAoLbGluZV9udW1iZXIYAyABKAVIAogBARIaCg1jb2x1bW5fbnVtYmVyGAQgASgFSAOIAQFCEAoOX2Z1bmN0aW9uX25hbWVCBgoEX3VybEIOCgxfbGluZV9udW1iZXJCEAoOX2NvbHVtbl9udW1iZXIiaQoRU2VsZWN0ZWRHaXRDb21taXQSCwoDc2hhGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIMCgRkaWZmGAQgASgJQg4KDF9kZXNjcmlwdGlvbiIyChBTZWxlY3RlZFBhc3RDaGF0EhAKCGFnZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiswEKGlNlbGVjdGVkR2l0UFJEaWZmU2VsZWN0aW9uEg4KBnByX3VybBgBIAEoCRIRCglmaWxlX3BhdGgYAiABKAkSEgoKc3RhcnRfbGluZRgDIAEoBRIQCghlbmRfbGluZRgEIAEoBRIZCgxkaWZmX2NvbnRlbnQYBSABKAlIAIgBARIUCgdibG9iX2lkGAYgASgMSAGIAQFCDwoNX2RpZmZfY29udGVudEIKCghfYmxvYl9pZCLdAQoTU2VsZWN0ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAUSCwoDdXJsGAIgASgJEhIKBXRpdGxlGAMgASgJSACIAQESEwoLZm9sZGVyX3BhdGgYBCABKAkSGQoMc3VtbWFyeV9qc29uGAUgASgJSAGIAQESGAoLZGVzY3JpcHRpb24YBiABKAlIAogBARIUCgdibG9iX2lkGAcgASgMSAOIAQFCCAoGX3RpdGxlQg8KDV9zdW1tYXJ5X2pzb25CDgoMX2Rlc2NyaXB0aW9uQgoKCF9ibG9iX2lkIiAKEFNlbGVjdGVkU3ViYWdlbnQSDAoEbmFtZRgBIAEoCSLjCwoRSW52b2NhdGlvbkNvbnRleHQSPwoMc2xhY2tfdGhyZWFkGAEgASgLMicuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHQuU2xhY2tUaHJlYWRIABI5CglnaXRodWJfcHIYAiABKAsyJC5hZ2VudC52MS5JbnZvY2F0aW9uQ29udGV4dC5HaXRodWJQUkgAEjkKCWlkZV9zdGF0ZRgDIAEoCzIkLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlSAASUgoWbWljcm9zb2Z0X3RlYW1zX3RocmVhZBgEIAEoCzIwLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0Lk1pY3Jvc29mdFRlYW1zVGhyZWFkSAASEQoHYmxvYl9pZBgKIAEoDEgAGpsCCgtTbGFja1RocmVhZBIOCgZ0aHJlYWQYASABKAkSFAoMY2hhbm5lbF9uYW1lGAIgASgJEhcKD2NoYW5uZWxfcHVycG9zZRgDIAEoCRIVCg1jaGFubmVsX3RvcGljGAQgASgJEhgKC3NlbmRlcl9uYW1lGAUgASgJSACIAQESFgoJc2VuZGVyX2lkGAYgASgJSAGIAQESGAoLc2VuZGVyX3R5cGUYByABKAlIAogBARIiChVpc19kaXJlY3RseV9hZGRyZXNzZWQYCCABKAhIA4gBAUIOCgxfc2VuZGVyX25hbWVCDAoKX3NlbmRlcl9pZEIOCgxfc2VuZGVyX3R5cGVCGAoWX2lzX2RpcmVjdGx5X2FkZHJlc3NlZBpVCghHaXRodWJQUhINCgV0aXRsZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIQCghjb21tZW50cxgDIAEoCRITCgtjaV9mYWlsdXJlcxgEIAEoCRrJBAoISWRlU3RhdGUSQAoNdmlzaWJsZV9maWxlcxgBIAMoCzIpLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlLkZpbGUSSAoVcmVjZW50bHlfdmlld2VkX2ZpbGVzGAIgAygLMikuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHQuSWRlU3RhdGUuRmlsZRJUChRjdXJyZW50bHlfdmlld2VkX3BycxgDIAMoCzI2LmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlLlZpZXdlZFB1bGxSZXF1ZXN0GtkBCgRGaWxlEgwKBHBhdGgYASABKAkSFQoNcmVsYXRpdmVfcGF0aBgCIAEoCRJRCg9jdXJzb3JfcG9zaXRpb24YAyABKAsyOC5hZ2VudC52MS5JbnZvY2F0aW9uQ29udGV4dC5JZGVTdGF0ZS5GaWxlLkN1cnNvclBvc2l0aW9uEhMKC3RvdGFsX2xpbmVzGAQgASgFEhYKDmFjdGl2ZV9jb21tYW5kGAUgASgJGiwKDkN1cnNvclBvc2l0aW9uEgwKBGxpbmUYASABKAUSDAoEdGV4dBgCIAEoCRp/ChFWaWV3ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAUSCwoDdXJsGAIgASgJEg0KBXRpdGxlGAMgASgJEhMKC2ZvbGRlcl9wYXRoGAQgASgJEhQKDHN1bW1hcnlfanNvbhgFIAEoCRITCgtkZXNjcmlwdGlvbhgGIAEoCRrmAQoUTWljcm9zb2Z0VGVhbXNUaHJlYWQSDgoGdGhyZWFkGAEgASgJEhkKDGNoYW5uZWxfbmFtZRgCIAEoCUgAiAEBEhYKCXRlYW1fbmFtZRgDIAEoCUgBiAEBEiAKE2NoYW5uZWxfZGVzY3JpcHRpb24YBCABKAlIAogBARIdChB0ZWFtX2Rlc2NyaXB0aW9uGAUgASgJSAOIAQFCDwoNX2NoYW5uZWxfbmFtZUIMCgpfdGVhbV9uYW1lQhYKFF9jaGFubmVsX2Rlc2NyaXB0aW9uQhMKEV90ZWFtX2Rlc2NyaXB0aW9uQgYKBGRhdGEiWgoPU2VsZWN0ZWRCcm93c2VyEhIKCmJyb3dzZXJfaWQYASABKAkSCwoDdXJsGAIgASgJEhcKCnBhZ2VfdGl0bGUYAyABKAlIAIgBAUINCgtfcGFnZV90aXRsZSLYAQobU2VsZWN0ZWRQbHVnaW5DYXBhYmlsaXR5UmVmEhEKCXBsdWdpbl9pZBgBIAEoCRI/Cg9jYXBhYmlsaXR5X3R5cGUYAiABKA4yJi5hZ2VudC52MS5TZWxlY3RlZFBsdWdpbkNhcGFiaWxpdHlUeXBlEhMKC3NvdXJjZV9wYXRoGAMgASgJEhYKDnNuYXBzaG90X3Rva2VuGAQgASgJEiAKE3Jlc29sdmVkX2NvbW1pdF9zaGEYBSABKAlIAIgBAUIWChRfcmVzb2x2ZWRfY29tbWl0X3NoYSrVAQocU2VsZWN0ZWRQbHVnaW5DYXBhYmlsaXR5VHlwZRIvCitTRUxFQ1RFRF9QTFVHSU5fQ0FQQUJJTElUWV9UWVBFX1VOU1BFQ0lGSUVEEAASKwonU0VMRUNURURfUExVR0lOX0NBUEFCSUxJVFlfVFlQRV9DT01NQU5EEAESKQolU0VMRUNURURfUExVR0lOX0NBUEFCSUxJVFlfVFlQRV9TS0lMTBACEiwKKFNFTEVDVEVEX1BMVUdJTl9DQVBBQklMSVRZX1RZUEVfU1VCQUdFTlQQA2IGcHJvdG8z", [file_agent_v1_directory_tree, file_agent_v1_position, file_agent_v1_request_context, file_agent_v1_rule]);
+  fileDesc("Ch9hZ2VudC92MS9zZWxlY3RlZF9jb250ZXh0LnByb3RvEghhZ2VudC52MSLZDAoPU2VsZWN0ZWRDb250ZXh0EjAKD3NlbGVjdGVkX2ltYWdlcxgBIAMoCzIXLmFnZW50LnYxLlNlbGVjdGVkSW1hZ2USPAoSaW52b2NhdGlvbl9jb250ZXh0GAIgASgLMhsuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHRIAIgBARIVCg1leHRyYV9jb250ZXh0GAMgAygJEiUKBWZpbGVzGAQgAygLMhYuYWdlbnQudjEuU2VsZWN0ZWRGaWxlEjgKD2NvZGVfc2VsZWN0aW9ucxgFIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkQ29kZVNlbGVjdGlvbhItCgl0ZXJtaW5hbHMYBiADKAsyGi5hZ2VudC52MS5TZWxlY3RlZFRlcm1pbmFsEkAKE3Rlcm1pbmFsX3NlbGVjdGlvbnMYByADKAsyIy5hZ2VudC52MS5TZWxlY3RlZFRlcm1pbmFsU2VsZWN0aW9uEikKB2ZvbGRlcnMYCCADKAsyGC5hZ2VudC52MS5TZWxlY3RlZEZvbGRlchI2Cg5leHRlcm5hbF9saW5rcxgJIAMoCzIeLmFnZW50LnYxLlNlbGVjdGVkRXh0ZXJuYWxMaW5rEjIKDGN1cnNvcl9ydWxlcxgKIAMoCzIcLmFnZW50LnYxLlNlbGVjdGVkQ3Vyc29yUnVsZRJUChxnaXRfZGlmZl9mcm9tX2JyYW5jaF90b19tYWluGAsgASgLMikuYWdlbnQudjEuU2VsZWN0ZWRHaXREaWZmRnJvbUJyYW5jaFRvTWFpbkgBiAEBEjgKD2N1cnNvcl9jb21tYW5kcxgMIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkQ3Vyc29yQ29tbWFuZBI3Cg5kb2N1bWVudGF0aW9ucxgNIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkRG9jdW1lbnRhdGlvbhIwCgt1aV9lbGVtZW50cxgOIAMoCzIbLmFnZW50LnYxLlNlbGVjdGVkVUlFbGVtZW50EjIKDGNvbnNvbGVfbG9ncxgPIAMoCzIcLmFnZW50LnYxLlNlbGVjdGVkQ29uc29sZUxvZxI6ChVleHRyYV9jb250ZXh0X2VudHJpZXMYECADKAsyGy5hZ2VudC52MS5FeHRyYUNvbnRleHRFbnRyeRIwCgtnaXRfY29tbWl0cxgRIAMoCzIbLmFnZW50LnYxLlNlbGVjdGVkR2l0Q29tbWl0EjAKCGdpdF9kaWZmGBIgASgLMhkuYWdlbnQudjEuU2VsZWN0ZWRHaXREaWZmSAKIAQESLgoKcGFzdF9jaGF0cxgTIAMoCzIaLmFnZW50LnYxLlNlbGVjdGVkUGFzdENoYXQSRAoWZ2l0X3ByX2RpZmZfc2VsZWN0aW9ucxgUIAMoCzIkLmFnZW50LnYxLlNlbGVjdGVkR2l0UFJEaWZmU2VsZWN0aW9uEj0KFnNlbGVjdGVkX3B1bGxfcmVxdWVzdHMYFSADKAsyHS5hZ2VudC52MS5TZWxlY3RlZFB1bGxSZXF1ZXN0EjYKEnNlbGVjdGVkX3N1YmFnZW50cxgWIAMoCzIaLmFnZW50LnYxLlNlbGVjdGVkU3ViYWdlbnQSMAoPc2VsZWN0ZWRfdmlkZW9zGBcgAygLMhcuYWdlbnQudjEuU2VsZWN0ZWRWaWRlbxI0ChFzZWxlY3RlZF9icm93c2VycxgYIAMoCzIZLmFnZW50LnYxLlNlbGVjdGVkQnJvd3NlchI2ChJzZWxlY3RlZF9kb2N1bWVudHMYGSADKAsyGi5hZ2VudC52MS5TZWxlY3RlZERvY3VtZW50Ei0KD3NlbGVjdGVkX3NraWxscxgaIAMoCzIULmFnZW50LnYxLkFnZW50U2tpbGwSIgoVcmVjZW50X2FnZW50c19jb250ZXh0GBsgASgMSAOIAQESKAobc2VsZWN0ZWRfYWdlbnRpY19naXRfYWN0aW9uGCIgASgMSASIAQFCFQoTX2ludm9jYXRpb25fY29udGV4dEIfCh1fZ2l0X2RpZmZfZnJvbV9icmFuY2hfdG9fbWFpbkILCglfZ2l0X2RpZmZCGAoWX3JlY2VudF9hZ2VudHNfY29udGV4dEIeChxfc2VsZWN0ZWRfYWdlbnRpY19naXRfYWN0aW9uIrgDCg1TZWxlY3RlZEltYWdlEhEKB2Jsb2JfaWQYASABKAxIABIOCgRkYXRhGAggASgMSAASQwoRYmxvYl9pZF93aXRoX2RhdGEYCSABKAsyJi5hZ2VudC52MS5TZWxlY3RlZEltYWdlLkJsb2JJZFdpdGhEYXRhSAASRAoRcHJvbXB0X3VwbG9hZF9yZWYYCiABKAsyJy5hZ2VudC52MS5TZWxlY3RlZEltYWdlLlByb21wdFVwbG9hZFJlZkgAEgwKBHV1aWQYAiABKAkSDAoEcGF0aBgDIAEoCRI0CglkaW1lbnNpb24YBCABKAsyIS5hZ2VudC52MS5TZWxlY3RlZEltYWdlLkRpbWVuc2lvbhIRCgltaW1lX3R5cGUYByABKAkaLwoOQmxvYklkV2l0aERhdGESDwoHYmxvYl9pZBgBIAEoDBIMCgRkYXRhGAIgASgMGiQKD1Byb21wdFVwbG9hZFJlZhIRCgl1cGxvYWRfaWQYASABKAkaKgoJRGltZW5zaW9uEg0KBXdpZHRoGAEgASgFEg4KBmhlaWdodBgCIAEoBUIRCg9kYXRhX29yX2Jsb2JfaWQi7QMKDVNlbGVjdGVkVmlkZW8SEQoHYmxvYl9pZBgBIAEoDEgAEg4KBGRhdGEYCCABKAxIABJDChFibG9iX2lkX3dpdGhfZGF0YRgJIAEoCzImLmFnZW50LnYxLlNlbGVjdGVkVmlkZW8uQmxvYklkV2l0aERhdGFIABI3CgpzaWduZWRfdXJsGAsgASgLMiEuYWdlbnQudjEuU2VsZWN0ZWRWaWRlby5TaWduZWRVcmxIABIMCgR1dWlkGAIgASgJEgwKBHBhdGgYAyABKAkSEAoDZnBzGAQgASgCSAGIAQESEQoJbWltZV90eXBlGAcgASgJEhAKCGZpbGVuYW1lGAogASgJEiEKGW1hdGVyaWFsaXplX3RvX2ZpbGVzeXN0ZW0YDCABKAgaLwoOQmxvYklkV2l0aERhdGESDwoHYmxvYl9pZBgBIAEoDBIMCgRkYXRhGAIgASgMGnkKCVNpZ25lZFVybBILCgN1cmwYASABKAkSCwoDa2V5GAIgASgJEhoKEmV4cGlyZXNfYXRfdW5peF9tcxgDIAEoAxIdChVyZWZyZXNoX2FmdGVyX3VuaXhfbXMYBCABKAMSFwoPY29udmVyc2F0aW9uX2lkGAUgASgJQhEKD2RhdGFfb3JfYmxvYl9pZEIGCgRfZnBzIoICChBTZWxlY3RlZERvY3VtZW50EhEKB2Jsb2JfaWQYASABKAxIABIOCgRkYXRhGAggASgMSAASRgoRYmxvYl9pZF93aXRoX2RhdGEYCSABKAsyKS5hZ2VudC52MS5TZWxlY3RlZERvY3VtZW50LkJsb2JJZFdpdGhEYXRhSAASDAoEdXVpZBgCIAEoCRIQCghmaWxlbmFtZRgDIAEoCRIRCgltaW1lX3R5cGUYBCABKAkSDAoEcGF0aBgHIAEoCRovCg5CbG9iSWRXaXRoRGF0YRIPCgdibG9iX2lkGAEgASgMEgwKBGRhdGEYAiABKAxCEQoPZGF0YV9vcl9ibG9iX2lkIkkKEUV4dHJhQ29udGV4dEVudHJ5Eg4KBGRhdGEYASABKAlIABIRCgdibG9iX2lkGAIgASgMSABCEQoPZGF0YV9vcl9ibG9iX2lkIlsKDFNlbGVjdGVkRmlsZRIPCgdjb250ZW50GAEgASgJEgwKBHBhdGgYAiABKAkSGgoNcmVsYXRpdmVfcGF0aBgDIAEoCUgAiAEBQhAKDl9yZWxhdGl2ZV9wYXRoIoQBChVTZWxlY3RlZENvZGVTZWxlY3Rpb24SDwoHY29udGVudBgBIAEoCRIMCgRwYXRoGAIgASgJEhoKDXJlbGF0aXZlX3BhdGgYAyABKAlIAIgBARIeCgVyYW5nZRgEIAEoCzIPLmFnZW50LnYxLlJhbmdlQhAKDl9yZWxhdGl2ZV9wYXRoIl0KEFNlbGVjdGVkVGVybWluYWwSDwoHY29udGVudBgBIAEoCRISCgV0aXRsZRgCIAEoCUgAiAEBEhEKBHBhdGgYAyABKAlIAYgBAUIICgZfdGl0bGVCBwoFX3BhdGgihgEKGVNlbGVjdGVkVGVybWluYWxTZWxlY3Rpb24SDwoHY29udGVudBgBIAEoCRISCgV0aXRsZRgCIAEoCUgAiAEBEhEKBHBhdGgYAyABKAlIAYgBARIeCgVyYW5nZRgEIAEoCzIPLmFnZW50LnYxLlJhbmdlQggKBl90aXRsZUIHCgVfcGF0aCKDAQoOU2VsZWN0ZWRGb2xkZXISDAoEcGF0aBgBIAEoCRIaCg1yZWxhdGl2ZV9wYXRoGAIgASgJSACIAQESNQoOZGlyZWN0b3J5X3RyZWUYAyABKAsyHS5hZ2VudC52MS5Mc0RpcmVjdG9yeVRyZWVOb2RlQhAKDl9yZWxhdGl2ZV9wYXRoIsEBChRTZWxlY3RlZEV4dGVybmFsTGluaxILCgN1cmwYASABKAkSDAoEdXVpZBgCIAEoCRIYCgtwZGZfY29udGVudBgDIAEoCUgAiAEBEhMKBmlzX3BkZhgEIAEoCEgBiAEBEhUKCGZpbGVuYW1lGAUgASgJSAKIAQESFAoHYmxvYl9pZBgGIAEoDEgDiAEBQg4KDF9wZGZfY29udGVudEIJCgdfaXNfcGRmQgsKCV9maWxlbmFtZUIKCghfYmxvYl9pZCI4ChJTZWxlY3RlZEN1cnNvclJ1bGUSIgoEcnVsZRgBIAEoCzIULmFnZW50LnYxLkN1cnNvclJ1bGUiSgoPU2VsZWN0ZWRHaXREaWZmEg8KB2NvbnRlbnQYASABKAkSJgoeZnVsbF9jb250ZW50X2xlbmd0aF9jaGFyX2NvdW50GAIgASgFIloKH1NlbGVjdGVkR2l0RGlmZkZyb21CcmFuY2hUb01haW4SDwoHY29udGVudBgBIAEoCRImCh5mdWxsX2NvbnRlbnRfbGVuZ3RoX2NoYXJfY291bnQYAiABKAUi5QEKFVNlbGVjdGVkQ3Vyc29yQ29tbWFuZBIMCgRuYW1lGAEgASgJEg8KB2NvbnRlbnQYAiABKAkSRQoRcGx1Z2luX2NhcGFiaWxpdHkYAyABKAsyJS5hZ2VudC52MS5TZWxlY3RlZFBsdWdpbkNhcGFiaWxpdHlSZWZIAIgBARIWCglmdWxsX3BhdGgYBCABKAlIAYgBARIZCgxkaXNwbGF5X25hbWUYBSABKAlIAogBAUIUChJfcGx1Z2luX2NhcGFiaWxpdHlCDAoKX2Z1bGxfcGF0aEIPCg1fZGlzcGxheV9uYW1lIjUKFVNlbGVjdGVkRG9jdW1lbnRhdGlvbhIOCgZkb2NfaWQYASABKAkSDAoEbmFtZRgCIAEoCSK6AQoRU2VsZWN0ZWRVSUVsZW1lbnQSDwoHZWxlbWVudBgBIAEoCRINCgV4cGF0aBgCIAEoCRIUCgx0ZXh0X2NvbnRlbnQYAyABKAkSDQoFZXh0cmEYBCABKAkSFgoJY29tcG9uZW50GAUgASgJSACIAQESIQoUY29tcG9uZW50X3Byb3BzX2pzb24YBiABKAlIAYgBAUIMCgpfY29tcG9uZW50QhcKFV9jb21wb25lbnRfcHJvcHNfanNvbiLkAQoSU2VsZWN0ZWRDb25zb2xlTG9nEg8KB21lc3NhZ2UYASABKAkSEQoJdGltZXN0YW1wGAIgASgBEg0KBWxldmVsGAMgASgJEhMKC2NsaWVudF9uYW1lGAQgASgJEhIKCnNlc3Npb25faWQYBSABKAkSLgoLc3RhY2tfdHJhY2UYBiABKAsyFC5hZ2VudC52MS5TdGFja1RyYWNlSACIAQESHQoQb2JqZWN0X2RhdGFfanNvbhgHIAEoCUgBiAEBQg4KDF9zdGFja190cmFjZUITChFfb2JqZWN0X2RhdGFfanNvbiJoCgpTdGFja1RyYWNlEigKC2NhbGxfZnJhbWVzGAEgAygLMhMuYWdlbnQudjEuQ2FsbEZyYW1lEhwKD3Jhd19zdGFja190cmFjZRgCIAEoCUgAiAEBQhIKEF9yYXdfc3RhY2tfdHJhY2UiqwEKCUNhbGxGcmFtZRIaCg1mdW5jdGlvbl9uYW1lGAEgASgJSACIAQESEAoDdXJsGAIgASgJSAGIAQESGAoLbGluZV9udW1iZXIYAyABKAVIAogBARIaCg1jb2x1bW5fbnVtYmVyGAQgASgFSAOIAQFCEAoOX2Z1bmN0aW9uX25hbWVCBgoEX3VybEIOCgxfbGluZV9udW1iZXJCEAoOX2NvbHVtbl9udW1iZXIiaQoRU2VsZWN0ZWRHaXRDb21taXQSCwoDc2hhGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIMCgRkaWZmGAQgASgJQg4KDF9kZXNjcmlwdGlvbiIyChBTZWxlY3RlZFBhc3RDaGF0EhAKCGFnZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiswEKGlNlbGVjdGVkR2l0UFJEaWZmU2VsZWN0aW9uEg4KBnByX3VybBgBIAEoCRIRCglmaWxlX3BhdGgYAiABKAkSEgoKc3RhcnRfbGluZRgDIAEoBRIQCghlbmRfbGluZRgEIAEoBRIZCgxkaWZmX2NvbnRlbnQYBSABKAlIAIgBARIUCgdibG9iX2lkGAYgASgMSAGIAQFCDwoNX2RpZmZfY29udGVudEIKCghfYmxvYl9pZCLdAQoTU2VsZWN0ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAUSCwoDdXJsGAIgASgJEhIKBXRpdGxlGAMgASgJSACIAQESEwoLZm9sZGVyX3BhdGgYBCABKAkSGQoMc3VtbWFyeV9qc29uGAUgASgJSAGIAQESGAoLZGVzY3JpcHRpb24YBiABKAlIAogBARIUCgdibG9iX2lkGAcgASgMSAOIAQFCCAoGX3RpdGxlQg8KDV9zdW1tYXJ5X2pzb25CDgoMX2Rlc2NyaXB0aW9uQgoKCF9ibG9iX2lkIiAKEFNlbGVjdGVkU3ViYWdlbnQSDAoEbmFtZRgBIAEoCSLjCwoRSW52b2NhdGlvbkNvbnRleHQSPwoMc2xhY2tfdGhyZWFkGAEgASgLMicuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHQuU2xhY2tUaHJlYWRIABI5CglnaXRodWJfcHIYAiABKAsyJC5hZ2VudC52MS5JbnZvY2F0aW9uQ29udGV4dC5HaXRodWJQUkgAEjkKCWlkZV9zdGF0ZRgDIAEoCzIkLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlSAASUgoWbWljcm9zb2Z0X3RlYW1zX3RocmVhZBgEIAEoCzIwLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0Lk1pY3Jvc29mdFRlYW1zVGhyZWFkSAASEQoHYmxvYl9pZBgKIAEoDEgAGpsCCgtTbGFja1RocmVhZBIOCgZ0aHJlYWQYASABKAkSFAoMY2hhbm5lbF9uYW1lGAIgASgJEhcKD2NoYW5uZWxfcHVycG9zZRgDIAEoCRIVCg1jaGFubmVsX3RvcGljGAQgASgJEhgKC3NlbmRlcl9uYW1lGAUgASgJSACIAQESFgoJc2VuZGVyX2lkGAYgASgJSAGIAQESGAoLc2VuZGVyX3R5cGUYByABKAlIAogBARIiChVpc19kaXJlY3RseV9hZGRyZXNzZWQYCCABKAhIA4gBAUIOCgxfc2VuZGVyX25hbWVCDAoKX3NlbmRlcl9pZEIOCgxfc2VuZGVyX3R5cGVCGAoWX2lzX2RpcmVjdGx5X2FkZHJlc3NlZBpVCghHaXRodWJQUhINCgV0aXRsZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIQCghjb21tZW50cxgDIAEoCRITCgtjaV9mYWlsdXJlcxgEIAEoCRrJBAoISWRlU3RhdGUSQAoNdmlzaWJsZV9maWxlcxgBIAMoCzIpLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlLkZpbGUSSAoVcmVjZW50bHlfdmlld2VkX2ZpbGVzGAIgAygLMikuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHQuSWRlU3RhdGUuRmlsZRJUChRjdXJyZW50bHlfdmlld2VkX3BycxgDIAMoCzI2LmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlLlZpZXdlZFB1bGxSZXF1ZXN0GtkBCgRGaWxlEgwKBHBhdGgYASABKAkSFQoNcmVsYXRpdmVfcGF0aBgCIAEoCRJRCg9jdXJzb3JfcG9zaXRpb24YAyABKAsyOC5hZ2VudC52MS5JbnZvY2F0aW9uQ29udGV4dC5JZGVTdGF0ZS5GaWxlLkN1cnNvclBvc2l0aW9uEhMKC3RvdGFsX2xpbmVzGAQgASgFEhYKDmFjdGl2ZV9jb21tYW5kGAUgASgJGiwKDkN1cnNvclBvc2l0aW9uEgwKBGxpbmUYASABKAUSDAoEdGV4dBgCIAEoCRp/ChFWaWV3ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAUSCwoDdXJsGAIgASgJEg0KBXRpdGxlGAMgASgJEhMKC2ZvbGRlcl9wYXRoGAQgASgJEhQKDHN1bW1hcnlfanNvbhgFIAEoCRITCgtkZXNjcmlwdGlvbhgGIAEoCRrmAQoUTWljcm9zb2Z0VGVhbXNUaHJlYWQSDgoGdGhyZWFkGAEgASgJEhkKDGNoYW5uZWxfbmFtZRgCIAEoCUgAiAEBEhYKCXRlYW1fbmFtZRgDIAEoCUgBiAEBEiAKE2NoYW5uZWxfZGVzY3JpcHRpb24YBCABKAlIAogBARIdChB0ZWFtX2Rlc2NyaXB0aW9uGAUgASgJSAOIAQFCDwoNX2NoYW5uZWxfbmFtZUIMCgpfdGVhbV9uYW1lQhYKFF9jaGFubmVsX2Rlc2NyaXB0aW9uQhMKEV90ZWFtX2Rlc2NyaXB0aW9uQgYKBGRhdGEiWgoPU2VsZWN0ZWRCcm93c2VyEhIKCmJyb3dzZXJfaWQYASABKAkSCwoDdXJsGAIgASgJEhcKCnBhZ2VfdGl0bGUYAyABKAlIAIgBAUINCgtfcGFnZV90aXRsZSLYAQobU2VsZWN0ZWRQbHVnaW5DYXBhYmlsaXR5UmVmEhEKCXBsdWdpbl9pZBgBIAEoCRI/Cg9jYXBhYmlsaXR5X3R5cGUYAiABKA4yJi5hZ2VudC52MS5TZWxlY3RlZFBsdWdpbkNhcGFiaWxpdHlUeXBlEhMKC3NvdXJjZV9wYXRoGAMgASgJEhYKDnNuYXBzaG90X3Rva2VuGAQgASgJEiAKE3Jlc29sdmVkX2NvbW1pdF9zaGEYBSABKAlIAIgBAUIWChRfcmVzb2x2ZWRfY29tbWl0X3NoYSrVAQocU2VsZWN0ZWRQbHVnaW5DYXBhYmlsaXR5VHlwZRIvCitTRUxFQ1RFRF9QTFVHSU5fQ0FQQUJJTElUWV9UWVBFX1VOU1BFQ0lGSUVEEAASKwonU0VMRUNURURfUExVR0lOX0NBUEFCSUxJVFlfVFlQRV9DT01NQU5EEAESKQolU0VMRUNURURfUExVR0lOX0NBUEFCSUxJVFlfVFlQRV9TS0lMTBACEiwKKFNFTEVDVEVEX1BMVUdJTl9DQVBBQklMSVRZX1RZUEVfU1VCQUdFTlQQA2IGcHJvdG8z", [file_agent_v1_directory_tree, file_agent_v1_position, file_agent_v1_request_context, file_agent_v1_rule]);
 
 /**
  * @generated from message agent.v1.SelectedContext
@@ -137,11 +137,9 @@ export type SelectedContext = Message<"agent.v1.SelectedContext"> & {
   selectedSubagents: SelectedSubagent[];
 
   /**
-   * agent.v1.SelectedVideo, as its bytes.
-   *
-   * @generated from field: repeated bytes selected_videos = 23;
+   * @generated from field: repeated agent.v1.SelectedVideo selected_videos = 23;
    */
-  selectedVideos: Uint8Array[];
+  selectedVideos: SelectedVideo[];
 
   /**
    * @generated from field: repeated agent.v1.SelectedBrowser selected_browsers = 24;
@@ -149,11 +147,9 @@ export type SelectedContext = Message<"agent.v1.SelectedContext"> & {
   selectedBrowsers: SelectedBrowser[];
 
   /**
-   * agent.v1.SelectedDocument, as its bytes.
-   *
-   * @generated from field: repeated bytes selected_documents = 25;
+   * @generated from field: repeated agent.v1.SelectedDocument selected_documents = 25;
    */
-  selectedDocuments: Uint8Array[];
+  selectedDocuments: SelectedDocument[];
 
   /**
    * @generated from field: repeated agent.v1.AgentSkill selected_skills = 26;
@@ -305,6 +301,213 @@ export const SelectedImage_DimensionSchema: GenMessage<SelectedImage_Dimension> 
   messageDesc(file_agent_v1_selected_context, 1, 2);
 
 /**
+ * @generated from message agent.v1.SelectedVideo
+ */
+export type SelectedVideo = Message<"agent.v1.SelectedVideo"> & {
+  /**
+   * @generated from oneof agent.v1.SelectedVideo.data_or_blob_id
+   */
+  dataOrBlobId: {
+    /**
+     * @generated from field: bytes blob_id = 1;
+     */
+    value: Uint8Array;
+    case: "blobId";
+  } | {
+    /**
+     * @generated from field: bytes data = 8;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | {
+    /**
+     * @generated from field: agent.v1.SelectedVideo.BlobIdWithData blob_id_with_data = 9;
+     */
+    value: SelectedVideo_BlobIdWithData;
+    case: "blobIdWithData";
+  } | {
+    /**
+     * @generated from field: agent.v1.SelectedVideo.SignedUrl signed_url = 11;
+     */
+    value: SelectedVideo_SignedUrl;
+    case: "signedUrl";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: string uuid = 2;
+   */
+  uuid: string;
+
+  /**
+   * @generated from field: string path = 3;
+   */
+  path: string;
+
+  /**
+   * @generated from field: optional float fps = 4;
+   */
+  fps?: number | undefined;
+
+  /**
+   * @generated from field: string mime_type = 7;
+   */
+  mimeType: string;
+
+  /**
+   * @generated from field: string filename = 10;
+   */
+  filename: string;
+
+  /**
+   * @generated from field: bool materialize_to_filesystem = 12;
+   */
+  materializeToFilesystem: boolean;
+};
+
+/**
+ * Describes the message agent.v1.SelectedVideo.
+ * Use `create(SelectedVideoSchema)` to create a new message.
+ */
+export const SelectedVideoSchema: GenMessage<SelectedVideo> = /*@__PURE__*/
+  messageDesc(file_agent_v1_selected_context, 2);
+
+/**
+ * @generated from message agent.v1.SelectedVideo.BlobIdWithData
+ */
+export type SelectedVideo_BlobIdWithData = Message<"agent.v1.SelectedVideo.BlobIdWithData"> & {
+  /**
+   * @generated from field: bytes blob_id = 1;
+   */
+  blobId: Uint8Array;
+
+  /**
+   * @generated from field: bytes data = 2;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message agent.v1.SelectedVideo.BlobIdWithData.
+ * Use `create(SelectedVideo_BlobIdWithDataSchema)` to create a new message.
+ */
+export const SelectedVideo_BlobIdWithDataSchema: GenMessage<SelectedVideo_BlobIdWithData> = /*@__PURE__*/
+  messageDesc(file_agent_v1_selected_context, 2, 0);
+
+/**
+ * @generated from message agent.v1.SelectedVideo.SignedUrl
+ */
+export type SelectedVideo_SignedUrl = Message<"agent.v1.SelectedVideo.SignedUrl"> & {
+  /**
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * @generated from field: string key = 2;
+   */
+  key: string;
+
+  /**
+   * @generated from field: int64 expires_at_unix_ms = 3;
+   */
+  expiresAtUnixMs: bigint;
+
+  /**
+   * @generated from field: int64 refresh_after_unix_ms = 4;
+   */
+  refreshAfterUnixMs: bigint;
+
+  /**
+   * @generated from field: string conversation_id = 5;
+   */
+  conversationId: string;
+};
+
+/**
+ * Describes the message agent.v1.SelectedVideo.SignedUrl.
+ * Use `create(SelectedVideo_SignedUrlSchema)` to create a new message.
+ */
+export const SelectedVideo_SignedUrlSchema: GenMessage<SelectedVideo_SignedUrl> = /*@__PURE__*/
+  messageDesc(file_agent_v1_selected_context, 2, 1);
+
+/**
+ * @generated from message agent.v1.SelectedDocument
+ */
+export type SelectedDocument = Message<"agent.v1.SelectedDocument"> & {
+  /**
+   * @generated from oneof agent.v1.SelectedDocument.data_or_blob_id
+   */
+  dataOrBlobId: {
+    /**
+     * @generated from field: bytes blob_id = 1;
+     */
+    value: Uint8Array;
+    case: "blobId";
+  } | {
+    /**
+     * @generated from field: bytes data = 8;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | {
+    /**
+     * @generated from field: agent.v1.SelectedDocument.BlobIdWithData blob_id_with_data = 9;
+     */
+    value: SelectedDocument_BlobIdWithData;
+    case: "blobIdWithData";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: string uuid = 2;
+   */
+  uuid: string;
+
+  /**
+   * @generated from field: string filename = 3;
+   */
+  filename: string;
+
+  /**
+   * @generated from field: string mime_type = 4;
+   */
+  mimeType: string;
+
+  /**
+   * @generated from field: string path = 7;
+   */
+  path: string;
+};
+
+/**
+ * Describes the message agent.v1.SelectedDocument.
+ * Use `create(SelectedDocumentSchema)` to create a new message.
+ */
+export const SelectedDocumentSchema: GenMessage<SelectedDocument> = /*@__PURE__*/
+  messageDesc(file_agent_v1_selected_context, 3);
+
+/**
+ * @generated from message agent.v1.SelectedDocument.BlobIdWithData
+ */
+export type SelectedDocument_BlobIdWithData = Message<"agent.v1.SelectedDocument.BlobIdWithData"> & {
+  /**
+   * @generated from field: bytes blob_id = 1;
+   */
+  blobId: Uint8Array;
+
+  /**
+   * @generated from field: bytes data = 2;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message agent.v1.SelectedDocument.BlobIdWithData.
+ * Use `create(SelectedDocument_BlobIdWithDataSchema)` to create a new message.
+ */
+export const SelectedDocument_BlobIdWithDataSchema: GenMessage<SelectedDocument_BlobIdWithData> = /*@__PURE__*/
+  messageDesc(file_agent_v1_selected_context, 3, 0);
+
+/**
  * @generated from message agent.v1.ExtraContextEntry
  */
 export type ExtraContextEntry = Message<"agent.v1.ExtraContextEntry"> & {
@@ -331,7 +534,7 @@ export type ExtraContextEntry = Message<"agent.v1.ExtraContextEntry"> & {
  * Use `create(ExtraContextEntrySchema)` to create a new message.
  */
 export const ExtraContextEntrySchema: GenMessage<ExtraContextEntry> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 2);
+  messageDesc(file_agent_v1_selected_context, 4);
 
 /**
  * @generated from message agent.v1.SelectedFile
@@ -358,7 +561,7 @@ export type SelectedFile = Message<"agent.v1.SelectedFile"> & {
  * Use `create(SelectedFileSchema)` to create a new message.
  */
 export const SelectedFileSchema: GenMessage<SelectedFile> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 3);
+  messageDesc(file_agent_v1_selected_context, 5);
 
 /**
  * @generated from message agent.v1.SelectedCodeSelection
@@ -390,7 +593,7 @@ export type SelectedCodeSelection = Message<"agent.v1.SelectedCodeSelection"> & 
  * Use `create(SelectedCodeSelectionSchema)` to create a new message.
  */
 export const SelectedCodeSelectionSchema: GenMessage<SelectedCodeSelection> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 4);
+  messageDesc(file_agent_v1_selected_context, 6);
 
 /**
  * @generated from message agent.v1.SelectedTerminal
@@ -417,7 +620,7 @@ export type SelectedTerminal = Message<"agent.v1.SelectedTerminal"> & {
  * Use `create(SelectedTerminalSchema)` to create a new message.
  */
 export const SelectedTerminalSchema: GenMessage<SelectedTerminal> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 5);
+  messageDesc(file_agent_v1_selected_context, 7);
 
 /**
  * @generated from message agent.v1.SelectedTerminalSelection
@@ -449,7 +652,7 @@ export type SelectedTerminalSelection = Message<"agent.v1.SelectedTerminalSelect
  * Use `create(SelectedTerminalSelectionSchema)` to create a new message.
  */
 export const SelectedTerminalSelectionSchema: GenMessage<SelectedTerminalSelection> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 6);
+  messageDesc(file_agent_v1_selected_context, 8);
 
 /**
  * @generated from message agent.v1.SelectedFolder
@@ -476,7 +679,7 @@ export type SelectedFolder = Message<"agent.v1.SelectedFolder"> & {
  * Use `create(SelectedFolderSchema)` to create a new message.
  */
 export const SelectedFolderSchema: GenMessage<SelectedFolder> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 7);
+  messageDesc(file_agent_v1_selected_context, 9);
 
 /**
  * @generated from message agent.v1.SelectedExternalLink
@@ -518,7 +721,7 @@ export type SelectedExternalLink = Message<"agent.v1.SelectedExternalLink"> & {
  * Use `create(SelectedExternalLinkSchema)` to create a new message.
  */
 export const SelectedExternalLinkSchema: GenMessage<SelectedExternalLink> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 8);
+  messageDesc(file_agent_v1_selected_context, 10);
 
 /**
  * @generated from message agent.v1.SelectedCursorRule
@@ -535,7 +738,7 @@ export type SelectedCursorRule = Message<"agent.v1.SelectedCursorRule"> & {
  * Use `create(SelectedCursorRuleSchema)` to create a new message.
  */
 export const SelectedCursorRuleSchema: GenMessage<SelectedCursorRule> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 9);
+  messageDesc(file_agent_v1_selected_context, 11);
 
 /**
  * @generated from message agent.v1.SelectedGitDiff
@@ -557,7 +760,7 @@ export type SelectedGitDiff = Message<"agent.v1.SelectedGitDiff"> & {
  * Use `create(SelectedGitDiffSchema)` to create a new message.
  */
 export const SelectedGitDiffSchema: GenMessage<SelectedGitDiff> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 10);
+  messageDesc(file_agent_v1_selected_context, 12);
 
 /**
  * @generated from message agent.v1.SelectedGitDiffFromBranchToMain
@@ -579,7 +782,7 @@ export type SelectedGitDiffFromBranchToMain = Message<"agent.v1.SelectedGitDiffF
  * Use `create(SelectedGitDiffFromBranchToMainSchema)` to create a new message.
  */
 export const SelectedGitDiffFromBranchToMainSchema: GenMessage<SelectedGitDiffFromBranchToMain> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 11);
+  messageDesc(file_agent_v1_selected_context, 13);
 
 /**
  * @generated from message agent.v1.SelectedCursorCommand
@@ -616,7 +819,7 @@ export type SelectedCursorCommand = Message<"agent.v1.SelectedCursorCommand"> & 
  * Use `create(SelectedCursorCommandSchema)` to create a new message.
  */
 export const SelectedCursorCommandSchema: GenMessage<SelectedCursorCommand> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 12);
+  messageDesc(file_agent_v1_selected_context, 14);
 
 /**
  * @generated from message agent.v1.SelectedDocumentation
@@ -638,7 +841,7 @@ export type SelectedDocumentation = Message<"agent.v1.SelectedDocumentation"> & 
  * Use `create(SelectedDocumentationSchema)` to create a new message.
  */
 export const SelectedDocumentationSchema: GenMessage<SelectedDocumentation> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 13);
+  messageDesc(file_agent_v1_selected_context, 15);
 
 /**
  * @generated from message agent.v1.SelectedUIElement
@@ -680,7 +883,7 @@ export type SelectedUIElement = Message<"agent.v1.SelectedUIElement"> & {
  * Use `create(SelectedUIElementSchema)` to create a new message.
  */
 export const SelectedUIElementSchema: GenMessage<SelectedUIElement> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 14);
+  messageDesc(file_agent_v1_selected_context, 16);
 
 /**
  * @generated from message agent.v1.SelectedConsoleLog
@@ -727,7 +930,7 @@ export type SelectedConsoleLog = Message<"agent.v1.SelectedConsoleLog"> & {
  * Use `create(SelectedConsoleLogSchema)` to create a new message.
  */
 export const SelectedConsoleLogSchema: GenMessage<SelectedConsoleLog> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 15);
+  messageDesc(file_agent_v1_selected_context, 17);
 
 /**
  * @generated from message agent.v1.StackTrace
@@ -749,7 +952,7 @@ export type StackTrace = Message<"agent.v1.StackTrace"> & {
  * Use `create(StackTraceSchema)` to create a new message.
  */
 export const StackTraceSchema: GenMessage<StackTrace> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 16);
+  messageDesc(file_agent_v1_selected_context, 18);
 
 /**
  * @generated from message agent.v1.CallFrame
@@ -781,7 +984,7 @@ export type CallFrame = Message<"agent.v1.CallFrame"> & {
  * Use `create(CallFrameSchema)` to create a new message.
  */
 export const CallFrameSchema: GenMessage<CallFrame> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 17);
+  messageDesc(file_agent_v1_selected_context, 19);
 
 /**
  * @generated from message agent.v1.SelectedGitCommit
@@ -813,7 +1016,7 @@ export type SelectedGitCommit = Message<"agent.v1.SelectedGitCommit"> & {
  * Use `create(SelectedGitCommitSchema)` to create a new message.
  */
 export const SelectedGitCommitSchema: GenMessage<SelectedGitCommit> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 18);
+  messageDesc(file_agent_v1_selected_context, 20);
 
 /**
  * @generated from message agent.v1.SelectedPastChat
@@ -835,7 +1038,7 @@ export type SelectedPastChat = Message<"agent.v1.SelectedPastChat"> & {
  * Use `create(SelectedPastChatSchema)` to create a new message.
  */
 export const SelectedPastChatSchema: GenMessage<SelectedPastChat> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 19);
+  messageDesc(file_agent_v1_selected_context, 21);
 
 /**
  * @generated from message agent.v1.SelectedGitPRDiffSelection
@@ -877,7 +1080,7 @@ export type SelectedGitPRDiffSelection = Message<"agent.v1.SelectedGitPRDiffSele
  * Use `create(SelectedGitPRDiffSelectionSchema)` to create a new message.
  */
 export const SelectedGitPRDiffSelectionSchema: GenMessage<SelectedGitPRDiffSelection> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 20);
+  messageDesc(file_agent_v1_selected_context, 22);
 
 /**
  * @generated from message agent.v1.SelectedPullRequest
@@ -924,7 +1127,7 @@ export type SelectedPullRequest = Message<"agent.v1.SelectedPullRequest"> & {
  * Use `create(SelectedPullRequestSchema)` to create a new message.
  */
 export const SelectedPullRequestSchema: GenMessage<SelectedPullRequest> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 21);
+  messageDesc(file_agent_v1_selected_context, 23);
 
 /**
  * @generated from message agent.v1.SelectedSubagent
@@ -941,7 +1144,7 @@ export type SelectedSubagent = Message<"agent.v1.SelectedSubagent"> & {
  * Use `create(SelectedSubagentSchema)` to create a new message.
  */
 export const SelectedSubagentSchema: GenMessage<SelectedSubagent> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 22);
+  messageDesc(file_agent_v1_selected_context, 24);
 
 /**
  * Where the user was when asking.
@@ -990,7 +1193,7 @@ export type InvocationContext = Message<"agent.v1.InvocationContext"> & {
  * Use `create(InvocationContextSchema)` to create a new message.
  */
 export const InvocationContextSchema: GenMessage<InvocationContext> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 23);
+  messageDesc(file_agent_v1_selected_context, 25);
 
 /**
  * @generated from message agent.v1.InvocationContext.SlackThread
@@ -1042,7 +1245,7 @@ export type InvocationContext_SlackThread = Message<"agent.v1.InvocationContext.
  * Use `create(InvocationContext_SlackThreadSchema)` to create a new message.
  */
 export const InvocationContext_SlackThreadSchema: GenMessage<InvocationContext_SlackThread> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 23, 0);
+  messageDesc(file_agent_v1_selected_context, 25, 0);
 
 /**
  * @generated from message agent.v1.InvocationContext.GithubPR
@@ -1074,7 +1277,7 @@ export type InvocationContext_GithubPR = Message<"agent.v1.InvocationContext.Git
  * Use `create(InvocationContext_GithubPRSchema)` to create a new message.
  */
 export const InvocationContext_GithubPRSchema: GenMessage<InvocationContext_GithubPR> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 23, 1);
+  messageDesc(file_agent_v1_selected_context, 25, 1);
 
 /**
  * @generated from message agent.v1.InvocationContext.IdeState
@@ -1101,7 +1304,7 @@ export type InvocationContext_IdeState = Message<"agent.v1.InvocationContext.Ide
  * Use `create(InvocationContext_IdeStateSchema)` to create a new message.
  */
 export const InvocationContext_IdeStateSchema: GenMessage<InvocationContext_IdeState> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 23, 2);
+  messageDesc(file_agent_v1_selected_context, 25, 2);
 
 /**
  * @generated from message agent.v1.InvocationContext.IdeState.File
@@ -1138,7 +1341,7 @@ export type InvocationContext_IdeState_File = Message<"agent.v1.InvocationContex
  * Use `create(InvocationContext_IdeState_FileSchema)` to create a new message.
  */
 export const InvocationContext_IdeState_FileSchema: GenMessage<InvocationContext_IdeState_File> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 23, 2, 0);
+  messageDesc(file_agent_v1_selected_context, 25, 2, 0);
 
 /**
  * @generated from message agent.v1.InvocationContext.IdeState.File.CursorPosition
@@ -1160,7 +1363,7 @@ export type InvocationContext_IdeState_File_CursorPosition = Message<"agent.v1.I
  * Use `create(InvocationContext_IdeState_File_CursorPositionSchema)` to create a new message.
  */
 export const InvocationContext_IdeState_File_CursorPositionSchema: GenMessage<InvocationContext_IdeState_File_CursorPosition> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 23, 2, 0, 0);
+  messageDesc(file_agent_v1_selected_context, 25, 2, 0, 0);
 
 /**
  * @generated from message agent.v1.InvocationContext.IdeState.ViewedPullRequest
@@ -1202,7 +1405,7 @@ export type InvocationContext_IdeState_ViewedPullRequest = Message<"agent.v1.Inv
  * Use `create(InvocationContext_IdeState_ViewedPullRequestSchema)` to create a new message.
  */
 export const InvocationContext_IdeState_ViewedPullRequestSchema: GenMessage<InvocationContext_IdeState_ViewedPullRequest> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 23, 2, 1);
+  messageDesc(file_agent_v1_selected_context, 25, 2, 1);
 
 /**
  * @generated from message agent.v1.InvocationContext.MicrosoftTeamsThread
@@ -1239,7 +1442,7 @@ export type InvocationContext_MicrosoftTeamsThread = Message<"agent.v1.Invocatio
  * Use `create(InvocationContext_MicrosoftTeamsThreadSchema)` to create a new message.
  */
 export const InvocationContext_MicrosoftTeamsThreadSchema: GenMessage<InvocationContext_MicrosoftTeamsThread> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 23, 3);
+  messageDesc(file_agent_v1_selected_context, 25, 3);
 
 /**
  * @generated from message agent.v1.SelectedBrowser
@@ -1266,7 +1469,7 @@ export type SelectedBrowser = Message<"agent.v1.SelectedBrowser"> & {
  * Use `create(SelectedBrowserSchema)` to create a new message.
  */
 export const SelectedBrowserSchema: GenMessage<SelectedBrowser> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 24);
+  messageDesc(file_agent_v1_selected_context, 26);
 
 /**
  * @generated from message agent.v1.SelectedPluginCapabilityRef
@@ -1303,7 +1506,7 @@ export type SelectedPluginCapabilityRef = Message<"agent.v1.SelectedPluginCapabi
  * Use `create(SelectedPluginCapabilityRefSchema)` to create a new message.
  */
 export const SelectedPluginCapabilityRefSchema: GenMessage<SelectedPluginCapabilityRef> = /*@__PURE__*/
-  messageDesc(file_agent_v1_selected_context, 25);
+  messageDesc(file_agent_v1_selected_context, 27);
 
 /**
  * @generated from enum agent.v1.SelectedPluginCapabilityType

@@ -3,6 +3,7 @@ import type { DiagnosticsResult } from "../../../gen/agent/v1/exec_diagnostics_p
 import type { GrepResult, GrepUnionResult } from "../../../gen/agent/v1/exec_file_pb.ts";
 import type { ExecClientMessage } from "../../../gen/agent/v1/exec_pb.ts";
 import type { ShellResult } from "../../../gen/agent/v1/exec_shell_pb.ts";
+import type { OutputLocation } from "../../../gen/agent/v1/sandbox_pb.ts";
 import { type McpOutcome, readMcpResult } from "./mcp-result.ts";
 import { problemText } from "./problem-text.ts";
 
@@ -89,7 +90,7 @@ function shellStreamText(messages: readonly ExecClientMessage[]): McpOutcome {
         output += event.value.data;
         break;
       case "exit":
-        return withExit(output, event.value.code);
+        return withExit(output + savedAs(event.value.outputLocation), event.value.code);
       case "backgrounded":
         return fine(`${output}[in the background as shell ${event.value.shellId}]`);
       case "start":
@@ -101,6 +102,10 @@ function shellStreamText(messages: readonly ExecClientMessage[]): McpOutcome {
   }
   return fine(output);
 }
+
+/** A client may put a long output into a file. */
+const savedAs = (file: OutputLocation | undefined): string =>
+  file?.filePath ? `\n[The whole output, ${file.sizeBytes} bytes, is in ${file.filePath}]` : "";
 
 const withExit = (output: string, code: number): McpOutcome =>
   code === 0 ? fine(output) : failed(`${output}${output === "" || output.endsWith("\n") ? "" : "\n"}[exit ${code}]`);

@@ -98,11 +98,20 @@ export class Transcript {
 
   /** Returns the state before the open calls, or else before the text since the last result, with these as pending. */
   staged(tokens: WindowTokens, add: AddBlob): ConversationStateStructure {
+    const { done, last } = this.#parts;
+    return this.#stateOf(done, last, tokens, add);
+  }
+
+  /** The open calls, or else the text since the last result, each as JSON. */
+  get lastParts(): readonly string[] {
+    return partsOf(this.#parts.last);
+  }
+
+  get #parts(): { readonly done: readonly Entry[]; readonly last: readonly Entry[] } {
     const entries = this.#entries;
     const firstOpen = entries.findIndex(isOpen);
     const end = firstOpen < 0 ? 1 + entries.findLastIndex(({ type }) => type === "user" || type === "call") : firstOpen;
-    const pending = entries.slice(end).filter(({ type }) => type !== "thinking");
-    return this.#stateOf(entries.slice(0, end), pending, tokens, add);
+    return { done: entries.slice(0, end), last: entries.slice(end).filter(({ type }) => type !== "thinking") };
   }
 
   #stateOf(
@@ -124,9 +133,7 @@ export class Transcript {
         ...this.#unrooted.map((message) => addRoot(rootOf(message))),
         ...turns.flatMap(({ roots }) => roots),
       ],
-      pendingToolCalls: rootsOf(pending).flatMap(({ content }) =>
-        (content as JsonObject[]).map((part) => JSON.stringify(part)),
-      ),
+      pendingToolCalls: partsOf(pending),
       turns: [...before.turns, ...turns.map(({ entries, roots }) => this.#addTurn(entries, roots, add))],
       tokenDetails: create(TokenDetailsSchema, { usedTokens: tokens.used, maxTokens: tokens.max }),
     };
@@ -139,6 +146,9 @@ export class Transcript {
     return addTurn({ userMessage, steps, requestId: this.#requestId, roots: this.#namesRoots ? roots : [] }, add);
   }
 }
+
+const partsOf = (entries: readonly Entry[]): string[] =>
+  rootsOf(entries).flatMap(({ content }) => (content as JsonObject[]).map((part) => JSON.stringify(part)));
 
 function rootsOf(entries: readonly Entry[]): JsonObject[] {
   const roots: JsonObject[] = [];

@@ -2,7 +2,12 @@ import { randomUUID } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type FilePart, textOf, type UserMessage } from "../../../core/turn.ts";
 import { AgentMode } from "../../../gen/agent/v1/agent_mode_pb.ts";
-import { SelectedContextSchema, type SelectedImage } from "../../../gen/agent/v1/selected_context_pb.ts";
+import {
+  SelectedContextSchema,
+  type SelectedDocument,
+  type SelectedImage,
+  type SelectedVideo,
+} from "../../../gen/agent/v1/selected_context_pb.ts";
 import { UserMessageSchema, type UserMessage as WireUserMessage } from "../../../gen/agent/v1/user_message_pb.ts";
 import { bytesField, type Field, numberField, textField } from "../encode-fields.ts";
 import { type AddBlob, type BlobSource, needBlob } from "./blobs.ts";
@@ -55,11 +60,16 @@ export async function readUserMessage(message: WireUserMessage, blobs: BlobSourc
 }
 
 async function readImage({ dataOrBlobId, mimeType }: SelectedImage, field: string, blobs: BlobSource) {
-  const data = await imageBytes(dataOrBlobId, field, blobs);
+  const data = await attachedBytes(dataOrBlobId, field, blobs);
   return { type: "image" as const, data, mediaType: imageTypeOf(data, mimeType) };
 }
 
-function imageBytes(source: SelectedImage["dataOrBlobId"], field: string, blobs: BlobSource) {
+/** Returns the content of what is attached. `field` names its blob id. */
+export function attachedBytes(
+  source: SelectedImage["dataOrBlobId"] | SelectedDocument["dataOrBlobId"],
+  field: string,
+  blobs: BlobSource,
+): Uint8Array | Promise<Uint8Array> {
   switch (source.case) {
     case "data":
       return source.value;
@@ -72,14 +82,23 @@ function imageBytes(source: SelectedImage["dataOrBlobId"], field: string, blobs:
   }
 }
 
-/** Serializes a `UserMessage` with its images as separate blobs, so that frames stay small. */
+/** Serializes a `UserMessage` with its attachments as separate blobs, so that frames stay small. */
 export function encodeUserMessage(message: WireUserMessage, add: AddBlob): Uint8Array {
   const { selectedContext } = message;
   if (!selectedContext) return toBinary(UserMessageSchema, message);
-  const selectedImages = selectedContext.selectedImages.map((image) =>
-    image.dataOrBlobId.case === "data"
-      ? { ...image, dataOrBlobId: { case: "blobId" as const, value: add(image.dataOrBlobId.value) } }
-      : image,
-  );
-  return toBinary(UserMessageSchema, { ...message, selectedContext: { ...selectedContext, selectedImages } });
+  const stored = <A extends Attachment>(attachment: A): A => {
+    const { dataOrBlobId: source } = attachment;
+    return source.case === "data"
+      ? { ...attachment, dataOrBlobId: { case: "blobId", value: add(source.value) } }
+      : attachment;
+  };
+  const context = {
+    ...selectedContext,
+    selectedImages: selectedContext.selectedImages.map(stored),
+    selectedDocuments: selectedContext.selectedDocuments.map(stored),
+    selectedVideos: selectedContext.selectedVideos.map(stored),
+  };
+  return toBinary(UserMessageSchema, { ...message, selectedContext: context });
 }
+
+type Attachment = SelectedImage | SelectedDocument | SelectedVideo;

@@ -6,7 +6,7 @@ import { ShellResultSchema } from "../../../../gen/agent/v1/exec_shell_pb.ts";
 import { ShellCommandParsingResultSchema } from "../../../../gen/agent/v1/shell_command_pb.ts";
 import type { ToolCall } from "../../../../gen/agent/v1/tool_call_pb.ts";
 import { type ExecReply, readExecReply } from "../../../../wire/agent/exec/exec-result.ts";
-import { nativeDisplay, nativeRequest } from "../../../../wire/agent/exec/native-exec.ts";
+import { nativeDisplay, nativeRequest, SHELL_LIMITS } from "../../../../wire/agent/exec/native-exec.ts";
 import { wellTyped } from "./native.ts";
 import { parseShell } from "./parse-shell.ts";
 import { type CursorTool, objectSchema, outcome, pick, type ToolSite, textArg, toolCall } from "./tool.ts";
@@ -37,6 +37,7 @@ export const shellTool: CursorTool = {
     const asked = typeof args["timeout_ms"] === "number" ? args["timeout_ms"] : TIMEOUT_MS;
     const request = wellTyped(() =>
       nativeRequest("shell_stream", {
+        ...SHELL_LIMITS,
         ...(shellArgs(args) as WireJson),
         // Without one, the official client runs the command wherever its own process was started.
         workingDirectory: directoryOf(args, site.workspace),
