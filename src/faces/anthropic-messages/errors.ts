@@ -1,9 +1,8 @@
 import type { ErrorKind, ExcursorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import { errorAnswer } from "../shared/errors/error-answer.ts";
 import { errorMessage } from "../shared/errors/error-message.ts";
 import { httpStatus, publicCode } from "../shared/errors/http-errors.ts";
-import { retryHeaders } from "../shared/errors/retry-headers.ts";
-import type { ErrorBody } from "../shared/face.ts";
 import { THREAD_UNSUPPORTED } from "./request/refuse-thread.ts";
 
 /** The types by status (docs.anthropic.com/en/api/errors). Other statuses have the type of their class. */
@@ -41,11 +40,8 @@ export function errorObject(error: ExcursorError, requestId: string): JsonObject
   };
 }
 
-export const errorBody = (error: ExcursorError, requestId: string, status?: number): ErrorBody => ({
-  status: status ?? statusOf(error.kind),
-  headers: retryHeaders(error),
-  body: errorObject(error, requestId),
-});
+export const errorBody = (error: ExcursorError, requestId: string, status = statusOf(error.kind)) =>
+  errorAnswer(error, status, errorObject(error, requestId));
 
 /** Claude Code compacts a conversation only if the message begins with these words. */
 function words(error: ExcursorError, requestId: string): string {

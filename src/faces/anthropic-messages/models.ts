@@ -25,8 +25,9 @@ export function modelPage(models: readonly ModelInfo[], createdAt: string, query
 }
 
 /** Returns `GET /v1/models/{id}`. */
-export const modelObject = (model: ModelInfo, createdAt: string) =>
-  ({
+export function modelObject(model: ModelInfo, createdAt: string) {
+  const thinks = can(model.isThinking);
+  return {
     type: "model",
     id: model.id,
     display_name: model.displayName,
@@ -39,16 +40,8 @@ export const modelObject = (model: ModelInfo, createdAt: string) =>
     max_tokens: null,
     capabilities: {
       image_input: can(model.supportsImages),
-      structured_outputs: can(true),
-      thinking: {
-        ...can(model.isThinking),
-        types: {
-          adaptive: can(model.isThinking),
-          between_tools: can(false),
-          disabled: can(true),
-          enabled: can(model.isThinking),
-        },
-      },
+      structured_outputs: YES,
+      thinking: { ...thinks, types: { adaptive: thinks, between_tools: NO, disabled: YES, enabled: thinks } },
       effort: {
         ...can(model.efforts.length > 0),
         low: takes(model, "low"),
@@ -57,20 +50,18 @@ export const modelObject = (model: ModelInfo, createdAt: string) =>
         xhigh: takes(model, "xhigh"),
         max: takes(model, "max"),
       },
-      batch: can(false),
-      citations: can(false),
-      code_execution: can(false),
-      context_management: {
-        ...can(false),
-        clear_thinking_20251015: can(false),
-        clear_tool_uses_20250919: can(false),
-        compact_20260112: can(false),
-      },
-      pdf_input: can(false),
-      server_tools: { ...can(false), code_execution: can(false), web_search: can(false) },
+      batch: NO,
+      citations: NO,
+      code_execution: NO,
+      context_management: { ...NO, clear_thinking_20251015: NO, clear_tool_uses_20250919: NO, compact_20260112: NO },
+      pdf_input: NO,
+      server_tools: { ...NO, code_execution: NO, web_search: NO },
     },
-  }) satisfies Official<OfficialModel>;
+  } satisfies Official<OfficialModel>;
+}
 
 const can = (supported: boolean) => ({ supported });
+
+const [YES, NO] = [can(true), can(false)];
 
 const takes = ({ efforts }: ModelInfo, effort: string) => can(efforts.includes(effort));

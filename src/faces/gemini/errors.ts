@@ -1,9 +1,8 @@
 import type { ErrorKind, ExcursorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import { errorAnswer } from "../shared/errors/error-answer.ts";
 import { errorMessage } from "../shared/errors/error-message.ts";
 import { httpStatus, publicCode } from "../shared/errors/http-errors.ts";
-import { retryHeaders } from "../shared/errors/retry-headers.ts";
-import type { ErrorBody } from "../shared/face.ts";
 
 /** The words of google.rpc by status (google/rpc/code.proto), and 502, which Google's front ends send. */
 const WORDS: Readonly<Record<number, string>> = {
@@ -27,9 +26,8 @@ const PRECONDITIONS: readonly ErrorKind[] = ["payment-required", "deprecated", "
 const TYPE = "type.googleapis.com/google.rpc";
 
 /** Returns Google's error object, which is the same in a body and in a stream. */
-export function errorObject(error: ExcursorError, requestId: string, status?: number): JsonObject {
+export function errorObject(error: ExcursorError, requestId: string, code = statusOf(error.kind)): JsonObject {
   const { kind, field, retryAfterMs } = error;
-  const code = statusOf(kind);
   const word = WORDS[code] ?? (PRECONDITIONS.includes(kind) ? "FAILED_PRECONDITION" : "INVALID_ARGUMENT");
   const message = errorMessage(error, requestId);
   const details = [
@@ -41,11 +39,8 @@ export function errorObject(error: ExcursorError, requestId: string, status?: nu
       ? []
       : [{ "@type": `${TYPE}.RetryInfo`, retryDelay: `${Math.ceil(retryAfterMs / 1000)}s` }]),
   ];
-  return { error: { code: status ?? code, message, status: word, details } };
+  return { error: { code, message, status: word, details } };
 }
 
-export const errorBody = (error: ExcursorError, requestId: string, status?: number): ErrorBody => ({
-  status: status ?? statusOf(error.kind),
-  headers: retryHeaders(error),
-  body: errorObject(error, requestId, status),
-});
+export const errorBody = (error: ExcursorError, requestId: string, status = statusOf(error.kind)) =>
+  errorAnswer(error, status, errorObject(error, requestId, status));

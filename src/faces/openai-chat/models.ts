@@ -1,6 +1,6 @@
 import type { Model } from "openai/resources/models";
 import type { ModelInfo } from "../../core/driver.ts";
-import type { JsonObject } from "../../core/turn.ts";
+import type { JsonObject, JsonValue } from "../../core/turn.ts";
 import { invalid } from "../shared/errors/invalid.ts";
 import type { Official } from "../shared/official.ts";
 import { pageAfter, readCount } from "../shared/page.ts";
@@ -25,18 +25,12 @@ export function modelList(models: readonly ModelInfo[], created: number, query: 
   };
 }
 
-/** What we add to the official model, as clients of others read it: by OpenRouter's names, by Groq's, by vLLM's, and by our own. */
-interface OwnModel {
-  readonly name: string;
-  readonly context_length: number;
-  readonly architecture: JsonObject;
-  readonly context_window: number;
-  readonly max_model_len: number;
-  /** Another Excursor reads these (`src/app/models/model-entry.ts`). */
-  readonly aliases: readonly string[];
-  readonly reasoning: boolean;
-  readonly reasoning_efforts: readonly string[];
-}
+/**
+ * What we add to the official model, by the names that clients of OpenRouter, Groq (`context_window`) and vLLM (`max_model_len`) read.
+ * The last three are read by another Excursor (`src/app/models/model-entry.ts`).
+ */
+type Own = "name" | "context_length" | "architecture" | "context_window" | "max_model_len";
+type OwnModel = Readonly<Record<Own | "aliases" | "reasoning" | "reasoning_efforts", JsonValue>>;
 
 /** Returns `GET /v1/models/{id}`. */
 export const modelEntry = (model: ModelInfo, created: number): Official<Model> & OwnModel & JsonObject => ({

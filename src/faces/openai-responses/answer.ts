@@ -7,17 +7,13 @@ import type { OutputItem } from "./output-item.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import { usageObject } from "./usage.ts";
 
-/** What the service sends and the official type does not know, as Open Responses requires it. */
-interface ServiceFields {
-  readonly usage: Official<openai.ResponseUsage> | null;
-  readonly user: null;
-  readonly frequency_penalty: number;
-  readonly presence_penalty: number;
-  readonly store: boolean;
-}
-
-/** The official type, without what OpenAI's client adds to an answer that it has received. */
-export type ResponseObject = Official<Omit<openai.Response, "output_text" | "usage" | "user">> & ServiceFields;
+/** The official type, without what OpenAI's client adds, and with what the service sends besides (Open Responses requires it). */
+export type ResponseObject = Official<Omit<openai.Response, "output_text" | "usage" | "user">> &
+  Readonly<Record<"frequency_penalty" | "presence_penalty", number>> & {
+    readonly usage: Official<openai.ResponseUsage> | null;
+    readonly user: null;
+    readonly store: boolean;
+  };
 
 /** The fields that are known when an answer begins. */
 export interface AnswerHead {
@@ -79,10 +75,10 @@ export function echoOf(request: ResponsesRequest, body: Body, hostedTypes: reado
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     presence_penalty: 0,
     previous_response_id: request.previous_response_id ?? null,
-    prompt_cache_key: textIn(body, "prompt_cache_key"),
+    prompt_cache_key: request.prompt_cache_key ?? null,
     prompt_cache_retention: null,
     reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ? "auto" : null },
-    safety_identifier: textIn(body, "safety_identifier"),
+    safety_identifier: request.safety_identifier ?? null,
     service_tier: "default",
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
@@ -99,14 +95,9 @@ export function echoOf(request: ResponsesRequest, body: Body, hostedTypes: reado
 /** Returns the echo without an option that the upstream ignores. */
 export const withoutOption = (echo: Echo, name: string): Echo => ({
   ...echo,
-  ...(name in echo && { [name]: 1 }),
+  ...((name === "temperature" || name === "top_p") && { [name]: 1 }),
   ...(name === "effort" && { reasoning: { ...echo.reasoning, effort: null } }),
 });
-
-const textIn = (body: Body, field: string): string | null => {
-  const value = body[field];
-  return typeof value === "string" ? value : null;
-};
 
 /** The service adds a description that is null, which the type does not know. */
 const formatOf = (format: JsonObject | null | undefined) =>

@@ -7,17 +7,10 @@ export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
 export type OutputItem = Official<openai.ResponseOutputItem>;
 
-export const textPart = (text: string): Official<openai.ResponseOutputText> => ({
-  type: "output_text",
-  text,
-  annotations: [],
-  logprobs: [],
-});
+export const textPart = (text: string) =>
+  ({ type: "output_text", text, annotations: [], logprobs: [] }) satisfies Official<openai.ResponseOutputText>;
 
-export const summaryPart = (text: string): Official<openai.ResponseReasoningItem.Summary> => ({
-  type: "summary_text",
-  text,
-});
+export const summaryPart = (text: string) => ({ type: "summary_text", text }) as const;
 
 export const messageItem = (id: string, status: ItemStatus, text?: string): Official<openai.ResponseOutputMessage> => ({
   id,

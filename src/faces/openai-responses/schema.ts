@@ -46,6 +46,8 @@ export const responsesRequest = z.object({
     .nullish(),
   include: z.array(z.string()).nullish(),
   metadata: jsonObject.nullish(),
+  prompt_cache_key: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
   temperature: z.number().nullish(),
   top_p: z.number().nullish(),
 });

@@ -1,8 +1,7 @@
 import type { ErrorKind, ExcursorError } from "../../../core/errors.ts";
+import { errorAnswer } from "../errors/error-answer.ts";
 import { errorMessage } from "../errors/error-message.ts";
 import { httpStatus, publicCode } from "../errors/http-errors.ts";
-import { retryHeaders } from "../errors/retry-headers.ts";
-import type { ErrorBody } from "../face.ts";
 
 /**
  * The types that the service sends by status, which no document lists; the statuses are those of its guide
@@ -28,8 +27,5 @@ export function errorObject(error: ExcursorError, requestId: string) {
   return { error: { message, type: typeOf(error.kind), param: error.field ?? null, code: publicCode(error) } };
 }
 
-export const errorBody = (error: ExcursorError, requestId: string, status?: number): ErrorBody => ({
-  status: status ?? httpStatus(error.kind),
-  headers: retryHeaders(error),
-  body: errorObject(error, requestId),
-});
+export const errorBody = (error: ExcursorError, requestId: string, status = httpStatus(error.kind)) =>
+  errorAnswer(error, status, errorObject(error, requestId));

@@ -2,6 +2,8 @@ import type { CompletionUsage } from "openai/resources/completions";
 import type { Usage } from "../../../core/events.ts";
 import type { Official, OwnUsage } from "../official.ts";
 
+const NONE = { audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 };
+
 /** Returns usage as OpenAI reports it. An estimate is marked. */
 export const usageObject = (usage: Usage) =>
   ({
@@ -13,11 +15,6 @@ export const usageObject = (usage: Usage) =>
       cache_write_tokens: usage.cacheWrittenTokens,
       audio_tokens: 0,
     },
-    completion_tokens_details: {
-      reasoning_tokens: usage.reasoningTokens,
-      audio_tokens: 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
-    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens, ...NONE },
     ...(usage.isEstimate && { is_estimate: true }),
   }) satisfies Official<CompletionUsage> & OwnUsage;
