@@ -1,10 +1,11 @@
 import { constants } from "node:fs";
 import { dirname } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import { type App, checkSums, readApp } from "./app/app.ts";
+import { type App, checkSums, type KnownFile, readApp } from "./app/app.ts";
 import { expectOwn, pathIn } from "./app/app-file.ts";
 import { expectQuiet } from "./app/processes.ts";
 import { appBundleOf, verifySignature } from "./app/signature.ts";
+import { appFromBackups } from "./app-from-backups.ts";
 import { explainFailure } from "./explain-failure.ts";
 import type { IdeHost } from "./host.ts";
 import { locate } from "./patch/locate.ts";
@@ -29,6 +30,7 @@ export async function examine(host: IdeHost, root: string): Promise<readonly Che
     return [failed("app", error, host, root)];
   }
   const { version, commit } = app.product;
+  const original = appFromBackups(files, app);
   return [
     ok("app", `Cursor ${version}, build ${commit.slice(0, 10) || "unknown"}`),
     attempt("journal", host, root, () => {
@@ -41,7 +43,7 @@ export async function examine(host: IdeHost, root: string): Promise<readonly Che
       const scheme = checkSums(files, app);
       return scheme ? `all ${app.product.checksums.size} match (${scheme.algorithm})` : "the app has no checksums";
     }),
-    ...app.bundles.map(({ path, bytes }) => bundleCheck(path, bytes)),
+    ...app.bundles.map((bundle) => bundleCheck(bundle, original !== undefined)),
     attempt("backup", host, root, () => {
       const record = store.record(root);
       if (!record) return "none is needed";
@@ -65,7 +67,9 @@ export async function examine(host: IdeHost, root: string): Promise<readonly Che
   ];
 }
 
-function bundleCheck(path: string, bytes: Buffer): Check {
+const REPLACE = "excursor ide patch replaces it";
+
+function bundleCheck({ path, bytes }: KnownFile, isReplaceable: boolean): Check {
   const finding = locate(bytes);
   switch (finding.type) {
     case "found":
@@ -75,9 +79,15 @@ function bundleCheck(path: string, bytes: Buffer): Check {
     case "patched":
       return ok(path, `has patch ${finding.patchId}`);
     case "foreign":
+      if (isReplaceable) return { id: path, level: "warn", text: "has another patch, whose backups fit", fix: REPLACE };
       return { id: path, level: "fail", text: `has the marks of another patch: ${finding.marks.join(", ")}` };
     case "unknown":
-      return { id: path, level: "fail", text: finding.reason };
+      return {
+        id: path,
+        level: "fail",
+        text: finding.reason,
+        ...(finding.excerpt !== undefined && { fix: `Report it with this text: ${finding.excerpt}` }),
+      };
   }
 }
 

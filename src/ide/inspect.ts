@@ -2,6 +2,7 @@ import { ExcursorError } from "../core/errors.ts";
 import type { FileSystem } from "../files/file-system.ts";
 import { type App, checkSums, type KnownFile } from "./app/app.ts";
 import type { ChecksumScheme } from "./app/checksums.ts";
+import { appFromBackups } from "./app-from-backups.ts";
 import { PATCH_ID } from "./patch/edit.ts";
 import { type ClassSite, locate } from "./patch/locate.ts";
 import type { PatchRecord } from "./store/patch-record.ts";
@@ -17,6 +18,7 @@ export interface Target {
  * - `pristine`: the original, of a known shape. `updated`: the same, but another build than the one we patched.
  * - `patched`: exactly what we wrote. `outdated`: exactly what an older Excursor wrote.
  * - `foreign`: changed by something else. `unknown`: not of a known shape.
+ * - `replaceable`: changed by another patch, whose backups hold the original, of a known shape.
  */
 export type Inspection =
   | {
@@ -25,14 +27,20 @@ export type Inspection =
       readonly scheme: ChecksumScheme | undefined;
     }
   | { readonly state: "patched" | "outdated"; readonly record: PatchRecord }
-  | { readonly state: "foreign" | "unknown"; readonly reason: string };
+  | { readonly state: "foreign" | "unknown"; readonly reason: string }
+  | { readonly state: "replaceable"; readonly reason: string; readonly original: App };
 
 export function inspect(files: FileSystem, app: App, record: PatchRecord | undefined): Inspection {
   if (record && isWhatWeWrote(app, record)) {
     return { state: record.patchId === PATCH_ID ? "patched" : "outdated", record };
   }
   const found = readBundles(app.bundles);
-  if (!Array.isArray(found)) return found;
+  if (!Array.isArray(found)) {
+    const original = found.state === "foreign" ? appFromBackups(files, app) : undefined;
+    return original && Array.isArray(readBundles(original.bundles))
+      ? { state: "replaceable", reason: found.reason, original }
+      : found;
+  }
   let scheme: ChecksumScheme | undefined;
   try {
     scheme = checkSums(files, app);
@@ -44,7 +52,9 @@ export function inspect(files: FileSystem, app: App, record: PatchRecord | undef
   return { state: isKnown ? "pristine" : "updated", targets: found, scheme };
 }
 
-function readBundles(bundles: readonly KnownFile[]): Target[] | Extract<Inspection, { readonly reason: string }> {
+function readBundles(
+  bundles: readonly KnownFile[],
+): Target[] | Extract<Inspection, { readonly state: "foreign" | "unknown" }> {
   const targets: Target[] = [];
   for (const bundle of bundles) {
     const finding = locate(bundle.bytes);

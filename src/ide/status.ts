@@ -14,7 +14,7 @@ export interface AppStatus {
   readonly patchedAt?: string;
 }
 
-const EXPLANATIONS: Readonly<Record<Exclude<AppStatus["state"], "foreign" | "unknown">, string>> = {
+const EXPLANATIONS: Readonly<Record<Exclude<AppStatus["state"], "foreign" | "unknown" | "replaceable">, string>> = {
   pristine: "Not patched. Run: excursor ide patch",
   patched: "Patched. To undo: excursor ide restore",
   outdated: "Patched by another version of Excursor. To update the patch: excursor ide patch",
@@ -43,6 +43,12 @@ function readStatus({ files, home }: IdeHost, root: string): AppStatus {
   const inspection = inspect(files, app, record);
   if ("reason" in inspection) {
     const { state, reason } = inspection;
+    if (state === "replaceable")
+      return {
+        ...known,
+        state,
+        explanation: `Patched by another tool (${reason}). To replace that: excursor ide patch`,
+      };
     const what = state === "foreign" ? "Changed by another program" : "Unknown version";
     return { ...known, state, explanation: `${what}: ${reason}.` };
   }

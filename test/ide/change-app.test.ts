@@ -30,6 +30,7 @@ import {
   isPure,
   makeApp,
   md5,
+  patchAsSeed,
   sha256,
   snapshot,
 } from "./support/app-tree.ts";
@@ -519,3 +520,61 @@ function damage(folder: string): void {
     writeFileSync(path, bytes);
   }
 }
+
+describe("the patch of another tool, with its backups", () => {
+  /** The files of the app, without the backups of that tool. */
+  const own = (tree: AppTree) => new Map([...snapshot(tree.root)].filter(([name]) => !name.endsWith(".backup")));
+
+  it("is replaced by ours, and restore puts back what was before both", async () => {
+    const [tree, clean] = [make(), make()];
+    await patch(clean);
+    const before = snapshot(tree.root);
+    patchAsSeed(tree.root);
+    expect(await patch(tree)).toMatchObject({ type: "patched" });
+    expect(own(tree)).toEqual(own(clean));
+    expect(await patch(tree)).toMatchObject({ type: "already" });
+    expect(await restore(tree)).toMatchObject({ type: "restored" });
+    expect(own(tree)).toEqual(before);
+    expect(isPure(tree.root)).toBe(true);
+  });
+
+  it("is not restored by us: it is not ours", async () => {
+    const tree = make();
+    patchAsSeed(tree.root);
+    expect((await refused(tree, () => restore(tree))).code).toBe("ide_not_ours");
+  });
+
+  const desktop = (tree: AppTree) => bundlePath(tree.root, DESKTOP);
+  const product = (tree: AppTree) => join(tree.root, "product.json");
+  const backup = (tree: AppTree) => `${desktop(tree)}.backup`;
+  it.each<[string, (tree: AppTree) => void]>([
+    ["no backup of the bundle", (tree) => rmSync(backup(tree))],
+    ["no backup of product.json", (tree) => rmSync(`${product(tree)}.backup`)],
+    ["a damaged backup", (tree) => appendFileSync(backup(tree), ";")],
+    ["a linked backup", (tree) => moveAndLink(backup(tree), `${tree.folder}/elsewhere.js`)],
+    [
+      "backups of another build",
+      (tree) => {
+        const other = make({ version: "3.22.5" });
+        for (const [from, to] of [
+          [desktop(other), backup(tree)],
+          [product(other), `${product(tree)}.backup`],
+        ] as const)
+          writeFileSync(to, readFileSync(from));
+      },
+    ],
+    [
+      "another change to product.json",
+      (tree) => writeFileSync(product(tree), readFileSync(product(tree), "utf8").replace('"stable"', '"mine"')),
+    ],
+    [
+      "the marks of a third tool",
+      (tree) => writeFileSync(desktop(tree), `${readFileSync(desktop(tree), "utf8")};acpExtensionBridge`),
+    ],
+  ])("stays if there is %s (SEC-61)", async (_, change) => {
+    const tree = make();
+    patchAsSeed(tree.root);
+    change(tree);
+    expect((await refused(tree, () => patch(tree))).code).toBe("ide_foreign");
+  });
+});

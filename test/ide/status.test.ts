@@ -1,11 +1,21 @@
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import fs, { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { patchApp, previewPatch, restoreApp } from "../../src/ide/change-app.ts";
 import { examine } from "../../src/ide/doctor.ts";
 import type { IdeHost } from "../../src/ide/host.ts";
+import { removedPatches } from "../../src/ide/removed-patches.ts";
 import { statusOf } from "../../src/ide/status.ts";
-import { type AppTree, bundlePath, DESKTOP, fillApp, hostOf, makeApp, snapshot } from "./support/app-tree.ts";
+import {
+  type AppTree,
+  bundlePath,
+  DESKTOP,
+  fillApp,
+  hostOf,
+  makeApp,
+  patchAsSeed,
+  snapshot,
+} from "./support/app-tree.ts";
 import { cursorBundle } from "./support/cursor-bundles.ts";
 import { faultyFiles } from "./support/faulty-files.ts";
 import { pretendOlder } from "./support/pretend-older.ts";
@@ -55,6 +65,7 @@ describe("statusOf", () => {
       },
     ],
     ["foreign", () => appendFileSync(bundlePath(tree.root, DESKTOP), ";")],
+    ["replaceable", () => patchAsSeed(tree.root)],
     ["unknown", () => fillApp(tree.root, { bundles: { [DESKTOP]: "export{};" } })],
     ["interrupted", stopHalfWay],
   ])("%s", async (state, prepare) => {
@@ -98,6 +109,19 @@ describe("examine", () => {
     expect(await levels(hostOf(tree))).toMatchObject({ [`out/vs/workbench/${DESKTOP}`]: "fail" });
   });
 
+  it("shows what is new in a method, for a report", async () => {
+    const adapter = cursorBundle("3.2.0").replace("handleTextDelta(n){if", "handleTextDelta({text:n}){if");
+    fillApp(tree.root, { bundles: { [DESKTOP]: adapter } });
+    const check = (await examine(hostOf(tree), tree.root)).find(({ id }) => id.endsWith(DESKTOP));
+    expect(check).toMatchObject({ level: "fail", text: expect.stringContaining("first parameter of handleTextDelta") });
+    expect(check?.fix).toMatch(/^Report it with this text: handleTextDelta\(\{text:n\}\)\{if.{172}$/s);
+  });
+
+  it("says that another tool's patch can be replaced", async () => {
+    patchAsSeed(tree.root);
+    expect(await levels(hostOf(tree))).toMatchObject({ [`out/vs/workbench/${DESKTOP}`]: "warn", leftovers: "warn" });
+  });
+
   it("asks macOS for seal and quarantine, and changes neither", async () => {
     const calls: string[] = [];
     const machine = { platform: "darwin", environment: {}, userHome: "/Users/x" } as const;
@@ -107,5 +131,28 @@ describe("examine", () => {
     };
     expect(await levels(hostOf(tree, { machine, run }))).toMatchObject({ signature: "warn", quarantine: "warn" });
     expect(calls).toEqual(["codesign --verify --deep --strict", "xattr -p com.apple.quarantine"]);
+  });
+});
+
+describe("removedPatches", () => {
+  const removed = () => removedPatches(fs, tree.home);
+
+  it("names an app whose update has removed the patch, until it is patched again", async () => {
+    expect(removed()).toEqual([]);
+    await patch();
+    expect(removed()).toEqual([]);
+    fillApp(tree.root, { version: "3.22.5" });
+    expect(removed()).toEqual([expect.stringContaining(`Cursor to 3.22.5 has removed the patch from ${tree.root}`)]);
+    await patch();
+    expect(removed()).toEqual([]);
+  });
+
+  it("is silent about an app that is gone, and about records that cannot be read", async () => {
+    await patch();
+    rmSync(tree.root, { recursive: true });
+    expect(removed()).toEqual([]);
+    for (const name of readdirSync(join(tree.home, "ide/records")))
+      writeFileSync(join(tree.home, "ide/records", name), "{");
+    expect(removed()).toEqual([]);
   });
 });

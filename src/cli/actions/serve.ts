@@ -5,6 +5,7 @@ import { openGateway, type RunningGateway } from "../../app/open-gateway.ts";
 import { warnOfOldVariables } from "../../config/old-variables.ts";
 import type { Log } from "../../observe/log.ts";
 import { urlOf } from "../gateway-address.ts";
+import { findRemovedPatches } from "../ide/find-removed-patches.ts";
 import { ownCommand } from "../own-command.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
@@ -57,6 +58,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   redirectConsole(log);
   const oldVariables = warnOfOldVariables(loaded, process.env);
   for (const warning of [...loaded.warnings, ...(oldVariables ? [oldVariables] : [])]) log.warn({}, warning);
+  for (const removed of await findRemovedPatches(loaded.home)) log.warn({}, `${removed} Run: excursor ide patch`);
   if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     log.warn(
       {},

@@ -5,6 +5,7 @@ import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
 import { keysPath, readKeys } from "../../server/gate/keys/gateway-keys.ts";
 import { isLoopback } from "../../server/gate/public-bind.ts";
+import { findRemovedPatches } from "../ide/find-removed-patches.ts";
 import { type Check, ok, warn } from "./check.ts";
 
 /** One for each capture that is written now: everything that is said is in it. */
@@ -17,6 +18,16 @@ const captureChecks = (home: string): readonly Check[] =>
         "Stop that process, or start it without --capture and the setting `capture`.",
       ),
   }));
+
+const patchCheck = (home: string): Check => ({
+  id: "ide-patch",
+  async look() {
+    const removed = await findRemovedPatches(home);
+    return removed.length === 0 ? ok("No update of Cursor has removed a patch.") : warn(removed.join(" "), PATCH_AGAIN);
+  },
+});
+
+const PATCH_AGAIN = "Run: excursor ide patch";
 
 const OLDEST_NODE = [22, 13] as const;
 
@@ -60,6 +71,7 @@ export function machineChecks(loaded: LoadedConfig): readonly Check[] {
       },
     },
     ...captureChecks(home),
+    patchCheck(home),
     {
       id: "tls",
       look() {

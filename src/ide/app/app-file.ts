@@ -27,9 +27,12 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 /** Returns the path of a file of the app. Takes forward slashes, returns the system's separators. */
 export const pathIn = (root: string, path: AppPath): string => join(root, ...path.split("/"));
 
-/** Returns undefined if there is no such file. `root` must be a real path. */
-export function readAppFile(files: FileSystem, root: string, path: AppPath): AppFile | undefined {
-  const place = pathIn(root, path);
+/**
+ * Returns undefined if there is no such file. `root` must be a real path. `suffix`: reads a file beside it, whose name has
+ * this at its end.
+ */
+export function readAppFile(files: FileSystem, root: string, path: AppPath, suffix = ""): AppFile | undefined {
+  const place = pathIn(root, path) + suffix;
   const found = files.lstatSync(place, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
   if (!found.isFile() || files.realpathSync(place) !== place) {

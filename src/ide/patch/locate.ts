@@ -1,4 +1,4 @@
-import type { MethodDefinition } from "acorn";
+import type { MethodDefinition, PropertyDefinition } from "acorn";
 import { findEnclosingClass, isWholeWord, type ParsedClass } from "./enclosing-class.ts";
 import { type Marks, readClassMarks, readMarks } from "./marks.ts";
 import { type Dialect, readDialect } from "./read-dialect.ts";
@@ -20,7 +20,10 @@ export type Finding =
   | { readonly type: "absent" }
   | { readonly type: "found"; readonly site: ClassSite }
   | Exclude<Marks, { readonly type: "none" }>
-  | { readonly type: "unknown"; readonly reason: string };
+  /** `excerpt`: the beginning of what is new, for a report. */
+  | { readonly type: "unknown"; readonly reason: string; readonly excerpt?: string };
+
+const EXCERPT_CHARS = 200;
 
 /** The class has all of these. A class with only one of them is another class. */
 const METHODS = ["handleThinkingCompleted", "handleThinkingDelta", "handleTextDelta"] as const;
@@ -50,8 +53,8 @@ function findOwners(bundle: Buffer): readonly ParsedClass[] {
   const owners = new Map<number, ParsedClass>();
   for (const at of rarest?.hits ?? []) {
     const owner = findEnclosingClass(bundle, at);
-    if (!owner || !methodsNamed(owner, rarest?.name ?? "").some(({ key }) => byteAt(owner, key.start) === at)) continue;
-    const known = METHODS.filter((name) => methodsNamed(owner, name).length > 0);
+    if (!owner || !membersNamed(owner, rarest?.name ?? "").some(({ key }) => byteAt(owner, key.start) === at)) continue;
+    const known = METHODS.filter((name) => membersNamed(owner, name).length > 0);
     if (known.length > 1) owners.set(owner.start, owner);
   }
   return [...owners.values()];
@@ -68,25 +71,30 @@ function findRarest(bundle: Buffer): { readonly name: string; readonly hits: rea
   return rarest;
 }
 
-/** Returns where the name stands as the name of a method, not as a call. */
+/** Returns where the name stands as the name of a method or a field, not as a call. */
 function definitionsOf(bundle: Buffer, name: string): readonly number[] {
-  const pattern = Buffer.from(`${name}(`);
   const hits: number[] = [];
-  for (let at = bundle.indexOf(pattern); at !== -1; at = bundle.indexOf(pattern, at + 1)) {
-    if (isWholeWord(bundle, at)) hits.push(at);
+  for (const pattern of [`${name}(`, `${name}=`].map((text) => Buffer.from(text))) {
+    for (let at = bundle.indexOf(pattern); at !== -1; at = bundle.indexOf(pattern, at + 1)) {
+      if (isWholeWord(bundle, at)) hits.push(at);
+    }
   }
   return hits;
 }
 
 function readSite(bundle: Buffer, owner: ParsedClass): Finding {
-  const unknown = (reason: string): Finding => ({ type: "unknown", reason });
+  const unknown = (reason: string, name?: string): Finding => {
+    const start = (name === undefined ? undefined : membersNamed(owner, name)[0]?.start) ?? 0;
+    return { type: "unknown", reason, excerpt: owner.text.slice(start, start + EXCERPT_CHARS) };
+  };
   for (const name of METHODS) {
     const problem = problemOf(owner, name);
-    if (problem !== undefined) return unknown(problem);
+    if (problem !== undefined) return unknown(problem, name);
   }
   const [completed] = methodsNamed(owner, "handleThinkingCompleted");
   const dialect = completed && readDialect(completed);
-  if (!dialect) return unknown("handleThinkingCompleted does not read a duration in a known way");
+  if (!dialect)
+    return unknown("handleThinkingCompleted does not read a duration in a known way", "handleThinkingCompleted");
   for (const name of ["sendUpdate", "dispose"]) {
     if (methodsNamed(owner, name).length > 1) return unknown(`the class has ${name} twice`);
   }
@@ -108,24 +116,25 @@ function readSite(bundle: Buffer, owner: ParsedClass): Finding {
 
 /** Returns why we cannot call a required method; undefined if we can. */
 function problemOf(owner: ParsedClass, name: string): string | undefined {
-  const [method, second] = methodsNamed(owner, name);
+  const [method, second] = membersNamed(owner, name);
   if (!method) return `the class has no ${name}`;
   if (second) return `the class has ${name} twice`;
+  if (method.type === "PropertyDefinition") return `${name} is a field (an arrow function), not a method`;
   const { kind, value } = method;
   if (kind !== "method" || method.static || value.async || value.generator) return `${name} is of another kind`;
   if (value.params[0]?.type !== "Identifier") return `the first parameter of ${name} is of another kind`;
   return undefined;
 }
 
-function methodsNamed({ tree }: ParsedClass, name: string): readonly MethodDefinition[] {
+function membersNamed({ tree }: ParsedClass, name: string): readonly (MethodDefinition | PropertyDefinition)[] {
   return tree.body.body.filter(
-    (member): member is MethodDefinition =>
-      member.type === "MethodDefinition" &&
-      !member.computed &&
-      member.key.type === "Identifier" &&
-      member.key.name === name,
+    (member): member is MethodDefinition | PropertyDefinition =>
+      member.type !== "StaticBlock" && !member.computed && member.key.type === "Identifier" && member.key.name === name,
   );
 }
+
+const methodsNamed = (owner: ParsedClass, name: string): readonly MethodDefinition[] =>
+  membersNamed(owner, name).filter((member) => member.type === "MethodDefinition");
 
 function bodyOf(owner: ParsedClass, name: string): number | undefined {
   const [method] = methodsNamed(owner, name);

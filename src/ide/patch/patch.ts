@@ -34,7 +34,9 @@ export function planPatch(files: FileSystem, store: Store, app: App, now: Date):
     case "patched":
       return undefined;
     case "outdated":
-      return planAgain(files, store, app, inspection.record, now);
+      return planAgain(files, app, originalApp(store, app, inspection.record), now);
+    case "replaceable":
+      return planAgain(files, app, inspection.original, now);
     case "foreign":
     case "unknown":
       throw new ExcursorError(inspection.state === "foreign" ? "ide_foreign" : "ide_unknown", [inspection.reason]);
@@ -44,9 +46,8 @@ export function planPatch(files: FileSystem, store: Store, app: App, now: Date):
   }
 }
 
-/** Replaces an older patch of ours: builds the new one from the backed up originals, in one step. */
-function planAgain(files: FileSystem, store: Store, app: App, record: PatchRecord, now: Date): PatchPlan {
-  const original = originalApp(store, app, record);
+/** Replaces an older patch of ours, or one of another tool: builds the new one from the originals, in one step. */
+function planAgain(files: FileSystem, app: App, original: App, now: Date): PatchPlan {
   const inspection = inspect(files, original, undefined);
   if (inspection.state !== "pristine")
     throw new ExcursorError("ide_unknown", ["the backup is from an unknown version of Cursor"]);

@@ -113,6 +113,16 @@ describe("locate", () => {
       { type: "unknown", reason: expect.stringContaining("parameter") },
     ],
     [
+      "an arrow function as a field",
+      withAdapter((text) => text.replace("handleTextDelta(n){if", "handleTextDelta=n=>{};old(n){if")),
+      { type: "unknown", reason: expect.stringContaining("handleTextDelta is a field") },
+    ],
+    [
+      "nothing but such fields",
+      "class A{handleTextDelta=n=>{};handleThinkingDelta=(n,e)=>{};handleThinkingCompleted=n=>{}}",
+      { type: "unknown", reason: expect.stringContaining("is a field") },
+    ],
+    [
       "an unpacked parameter",
       withAdapter((text) => text.replace("handleTextDelta(n){if", "handleTextDelta({n}){if")),
       { type: "unknown", reason: expect.stringContaining("parameter") },
@@ -160,7 +170,7 @@ describe("locate", () => {
       { type: "absent" },
     ],
   ])("%s is left alone", (_, text, expected) => {
-    expect(find(text)).toEqual(expected);
+    expect(find(text)).toMatchObject(expected);
   });
 
   it("knows our own patch, and does not do it twice", () => {

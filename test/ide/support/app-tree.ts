@@ -120,3 +120,17 @@ export function hostOf(tree: AppTree, changes: Partial<IdeHost> = {}): IdeHost &
 }
 
 export const bundlePath = (root: string, name: string): string => join(root, "out/vs/workbench", name);
+
+/** Changes an app as the script of cursor-thinking-solutions does, with its backups beside the files. */
+export function patchAsSeed(root: string): void {
+  const [bundle, product] = [join(root, "out/vs/workbench", DESKTOP), join(root, "product.json")];
+  for (const path of [bundle, product]) writeFileSync(`${path}.backup`, readFileSync(path));
+  const code =
+    "handleTextDelta(n){if(!this.__thinkTagState)this.__thinkTagState={active:false};this._origHandleTextDelta(n)}" +
+    "_origHandleTextDelta(n){if";
+  const text = readFileSync(bundle, "utf8").replace("handleTextDelta(n){if", () => code);
+  const before = sha256(readFileSync(bundle));
+  writeFileSync(bundle, text);
+  const json = readFileSync(product, "utf8").replace(before, () => sha256(Buffer.from(text)));
+  writeFileSync(product, json);
+}

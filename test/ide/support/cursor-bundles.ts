@@ -24,7 +24,7 @@ const inMap = (service: string) =>
   `${service}.updateComposerDataSetStore(this.composerDataHandle,a=>a("conversationMap",s.bubbleId,"text",o))`;
 const perBubble = (service: string) =>
   `${service}.updateComposerBubbleSetStore(this.composerDataHandle,s.bubbleId,a=>a("text",o))`;
-const NARRATION = "this.options?.preserveUnfinishedToolsOnNarration||this.cancelUnfinishedToolCalls()";
+const NARRATION = "this.options.preserveUnfinishedToolsOnNarration||this.cancelUnfinishedToolCalls()";
 
 /** Seven names, in the order of `Shape`. */
 export const names = (list: string): Shape["names"] => {
@@ -83,7 +83,7 @@ function adapterClass(version: Version, n: Shape["names"]): string {
     : "const e={value:n};if(n.thinkingDurationMs===void 0)return;";
   return [
     `${n.adapter}=class{constructor(n,e,t,i){this.instantiationService=n,this.composerDataHandle=e,this.generationUUID=t,`,
-    "this.hooks=i??{},this.hasReceivedFirstToken=!1,this.unfinishedToolCallIds=new Set,this.re=/[}{]/g,this.odd='}class{handleTextDelta(n){'}",
+    "this.hooks=i??{},this.options={},this.hasReceivedFirstToken=!1,this.unfinishedToolCallIds=new Set,this.re=/[}{]/g,this.odd='}class{handleTextDelta(n){'}",
     "notifyFirstTokenIfNeeded(){this.hasReceivedFirstToken||(this.hasReceivedFirstToken=!0,this.hooks.onFirstToken?.())}",
     "cancelUnfinishedToolCalls(){for(const n of Array.from(this.unfinishedToolCallIds))this.unfinishedToolCallIds.delete(n)}",
     "dispose(){this.cancelUnfinishedToolCalls(),this.thinkingWordStreamer&&(this.thinkingWordStreamer.flush(),this.thinkingWordStreamer.dispose(),this.thinkingWordStreamer=void 0)}",
