@@ -28,14 +28,15 @@ interface RestModel {
 }
 
 /** Returns `GET /v1beta/models/{id}`. No upstream reports a limit of the output. */
-export const modelObject = (model: ModelInfo): Official<Model> & RestModel & JsonObject => ({
-  name: `models/${model.id}`,
-  baseModelId: model.id,
-  version: model.id,
-  displayName: model.displayName,
-  description: model.displayName,
-  inputTokenLimit: model.contextTokens,
-  outputTokenLimit: model.contextTokens,
-  supportedGenerationMethods: ["generateContent", "countTokens"],
-  thinking: model.isThinking,
-});
+export const modelObject = (model: ModelInfo) =>
+  ({
+    name: `models/${model.id}`,
+    baseModelId: model.id,
+    version: model.id,
+    displayName: model.displayName,
+    description: model.displayName,
+    inputTokenLimit: model.contextTokens,
+    outputTokenLimit: model.contextTokens,
+    supportedGenerationMethods: ["generateContent", "countTokens"],
+    thinking: model.isThinking,
+  }) satisfies Official<Model> & RestModel;

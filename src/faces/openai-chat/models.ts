@@ -26,38 +26,40 @@ export function modelList(models: readonly ModelInfo[], created: number, query: 
 }
 
 /**
- * What we add to the official model, by the names that clients of OpenRouter, Groq (`context_window`) and vLLM (`max_model_len`) read.
- * The last three are read by another Excursor (`src/app/models/model-entry.ts`).
+ * What we add to the official model, by the names that clients of OpenRouter, Groq (`context_window`) and vLLM (`max_model_len`) read;
+ * then another Excursor (`src/app/models/model-entry.ts`), and Cursor's Private Inference build, which shows only models with these.
  */
-type Own = "name" | "context_length" | "architecture" | "context_window" | "max_model_len";
-type OwnModel = Readonly<Record<Own | "aliases" | "reasoning" | "reasoning_efforts", JsonValue>>;
+type Own =
+  | ("name" | "context_length" | "architecture" | "context_window" | "max_model_len")
+  | ("aliases" | "reasoning" | "reasoning_efforts")
+  | ("api_types" | "capabilities");
 
 /** Returns `GET /v1/models/{id}`. */
-export const modelEntry = (model: ModelInfo, created: number): Official<Model> & OwnModel & JsonObject => ({
-  id: model.id,
-  object: "model",
-  created,
-  owned_by: "excursor",
-  name: model.displayName,
-  aliases: model.aliases,
-  context_length: model.contextTokens,
-  context_window: model.contextTokens,
-  max_model_len: model.contextTokens,
-  architecture: modalities(model),
-  reasoning: model.isThinking,
-  reasoning_efforts: model.efforts,
-  // Cursor's Private Inference build shows only models with these.
-  api_types: ["responses", "chat_completions"],
-  capabilities: {
+export const modelEntry = (model: ModelInfo, created: number) =>
+  ({
+    id: model.id,
+    object: "model",
+    created,
+    owned_by: "excursor",
+    name: model.displayName,
+    aliases: model.aliases,
     context_length: model.contextTokens,
-    ...modalities(model),
-    supports_tool_use: true,
-    supports_streaming: true,
-    supports_reasoning: model.isThinking,
-    supports_vision: model.supportsImages,
-    reasoning_effort: model.efforts,
-  },
-});
+    context_window: model.contextTokens,
+    max_model_len: model.contextTokens,
+    architecture: modalities(model),
+    reasoning: model.isThinking,
+    reasoning_efforts: model.efforts,
+    api_types: ["responses", "chat_completions"],
+    capabilities: {
+      context_length: model.contextTokens,
+      ...modalities(model),
+      supports_tool_use: true,
+      supports_streaming: true,
+      supports_reasoning: model.isThinking,
+      supports_vision: model.supportsImages,
+      reasoning_effort: model.efforts,
+    },
+  }) satisfies Official<Model> & Readonly<Record<Own, JsonValue>>;
 
 const modalities = ({ supportsImages }: ModelInfo) => ({
   input_modalities: supportsImages ? ["text", "image"] : ["text"],

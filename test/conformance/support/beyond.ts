@@ -21,6 +21,7 @@ export const BEYOND: readonly Beyond[] = [
     at: /^OpenAiModel(List\.data\.\*)?\.(name|aliases|context_length|context_window|max_model_len|architecture|reasoning(_efforts)?)$/,
     member: "context_length",
   },
+  { at: /^OpenAiModel(List\.data\.\*)?\.(api_types|capabilities)$/, member: "api_types" },
   { at: /\.usage\.is_estimate$/, member: "is_estimate" },
   { at: new RegExp(`^${RESPONSE}\\.(frequency|presence)_penalty$`), member: "frequency_penalty" },
   { at: new RegExp(`^${RESPONSE}\\.store$`), member: "store" },
