@@ -32,6 +32,8 @@ export type Missed = "away" | "late" | "refused";
 export interface RedisLink {
   /** False if Redis does not reply or takes no writes. One late reply alone does not change this. */
   readonly isUp: boolean;
+  /** How long Redis has been back. Until then others may not have written what they kept for it. */
+  readonly backForMs: number;
   /** Commands that had no reply in time or failed, since the start. */
   readonly failures: number;
   /**
@@ -164,8 +166,6 @@ async function connect(client: RedisClient): Promise<void> {
 const writeCheck = (client: RedisClient): Promise<unknown> =>
   client.set(CHECK_KEY, "1", { expiration: { type: "PX", value: CHECK_MS } });
 
-type Listener = (news: News) => void;
-
 /** Asks again if the reply is late, where "not there" would be wrong. */
 export async function askAgain<T>(
   link: Pick<RedisLink, "ask">,
@@ -180,11 +180,12 @@ class ClientLink implements RedisLink {
   readonly #log: Log;
   readonly #askMs: number;
   readonly #listeners = new Set<(isUp: boolean) => void>();
-  readonly #newsListeners = new Map<string, Listener[]>();
+  readonly #newsListeners = new Map<string, ((news: News) => void)[]>();
   readonly #reported = new Set<string>();
   readonly #probe: NodeJS.Timeout;
   readonly #isReply: (error: unknown) => error is Error;
   #isUp = true;
+  #backAt = Number.NEGATIVE_INFINITY;
   #isProbing = false;
   #failures = 0;
 
@@ -200,6 +201,10 @@ class ClientLink implements RedisLink {
 
   get isUp(): boolean {
     return this.#isUp;
+  }
+
+  get backForMs(): number {
+    return performance.now() - this.#backAt;
   }
 
   get failures(): number {
@@ -250,7 +255,7 @@ class ClientLink implements RedisLink {
     listener: (news: Extract<News, { readonly type: Type }>) => void,
   ): void {
     const known = this.#newsListeners.get(type) ?? [];
-    this.#newsListeners.set(type, [...known, listener as Listener]);
+    this.#newsListeners.set(type, [...known, listener as (news: News) => void]);
   }
 
   reportDamaged(kind: string): void {
@@ -288,6 +293,7 @@ class ClientLink implements RedisLink {
   #change(isUp: boolean, why?: InTime<unknown>): void {
     if (this.#isUp === isUp) return;
     this.#isUp = isUp;
+    if (isUp) this.#backAt = performance.now();
     if (isUp) this.#log.info({}, "The cluster's Redis replies again.");
     else {
       const refusal = why?.type === "failed" && this.#isReply(why.error) ? why.error.message : undefined;

@@ -31,7 +31,6 @@ export class WriteBehind {
   readonly #stop: () => void;
   #waiting: Waiting[] = [];
   #bytes = 0;
-  #dropped = 0;
   #work: Promise<void> | undefined;
 
   constructor(link: RedisLink) {
@@ -40,11 +39,6 @@ export class WriteBehind {
       if (isUp) this.#begin();
       else for (const { resolve } of this.#waiting) resolve();
     });
-  }
-
-  /** How many writes were dropped since the start. */
-  get dropped(): number {
-    return this.#dropped;
   }
 
   /** Resolves when it is written or dropped, or Redis is away. */
@@ -71,7 +65,6 @@ export class WriteBehind {
   #drop(): void {
     const oldest = this.#waiting.shift();
     this.#bytes -= oldest?.bytes ?? 0;
-    this.#dropped++;
     oldest?.resolve();
   }
 
@@ -99,10 +92,8 @@ export class WriteBehind {
     );
     const again = batch.filter((one, at) => {
       if (missed[at] === "late") one.tries++;
-      const isGivenUp = one.tries === MAX_TRIES;
-      if (isGivenUp) this.#dropped++;
       // A write that Redis refuses is not made again: it would be refused again.
-      const isMadeAgain = !isGivenUp && (missed[at] === "late" || missed[at] === "away");
+      const isMadeAgain = missed[at] === "away" || (missed[at] === "late" && one.tries < MAX_TRIES);
       if (!isMadeAgain) this.#bytes -= one.bytes;
       if (!isMadeAgain || missed[at] === "away") one.resolve();
       return isMadeAgain;

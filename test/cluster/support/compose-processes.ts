@@ -23,7 +23,7 @@ interface ComposeService {
 export const readCompose = (): ComposeFile =>
   parse(readFileSync("deploy/compose.yaml", "utf8"), { merge: true }) as ComposeFile;
 
-interface NodeProcess {
+export interface NodeProcess {
   readonly name: string;
   readonly url: string;
   readonly log: () => string;
@@ -164,7 +164,12 @@ export async function startComposed(
   return { url, nodes, redis, untilServed, startOther };
 }
 
-function startBalancer(program: Balancer, given: readonly string[], defer: (cleanup: () => unknown) => void): void {
+/** Starts a balancer with these arguments. */
+export function startBalancer(
+  program: Balancer,
+  given: readonly string[],
+  defer: (cleanup: () => unknown) => void,
+): void {
   const balancer = spawn(program, given, {
     stdio: ["ignore", "inherit", "pipe"],
     env: { PATH: process.env["PATH"], HOME: tmpdir() },
@@ -181,7 +186,7 @@ function startBalancer(program: Balancer, given: readonly string[], defer: (clea
 
 const MAX_STARTS = 10;
 
-async function startNode(
+export async function startNode(
   name: string,
   url: string,
   environment: Readonly<Record<string, string>>,

@@ -15,6 +15,9 @@ const MAX_ITEMS = 256;
 /** The longest chain of answers that is followed. A longer one is probably a cycle. */
 const MAX_CONVERSATION = 10_000;
 
+/** How long others may need to write what they have kept while Redis was away. */
+const BACK_MS = 3000;
+
 const DELETED = "deleted";
 
 /**
@@ -74,7 +77,7 @@ export function createSharedResponses(
     const reply = await askAgain(link, (client) => CONVERSATION.run(client, [key], given));
     if (reply === "late" || reply === "away") return { type: "no-reply" };
     if (Buffer.isBuffer(reply) && reply.toString() === DELETED) return { type: "deleted" };
-    if (!Array.isArray(reply)) return { type: "missing" };
+    if (!Array.isArray(reply)) return { type: link.backForMs < BACK_MS ? "no-reply" : "missing" };
     const answers: StoredResponse[] = [];
     for (let at = 0; at + 1 < reply.length; at += 2) {
       const answer = room.parse(room.open(String(reply[at]), reply[at + 1] as Buffer), readResponse);

@@ -38,6 +38,7 @@ function losingReplies(link: RedisLink) {
 const bound = (link: RedisLink): RedisLink => ({
   isUp: true,
   failures: 0,
+  backForMs: Number.POSITIVE_INFINITY,
   ask: (...given) => link.ask(...given),
   onChange: (...given) => link.onChange(...given),
   tell: (news) => link.tell(news),
