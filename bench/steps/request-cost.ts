@@ -77,7 +77,7 @@ async function prepare(face: Face, body: Buffer): Promise<number> {
   if (isDeeperThan(body, 128)) throw new Error("too deep");
   const { turn } = await face.parse(JSON.parse(body.toString("utf8")), context);
   historyKeys(turn.messages);
-  const { state, action, conversationId } = rebuildPrompt(turn);
+  const { state, action, conversationId } = rebuildPrompt({ turn, model: { encodings: [model] } });
   const offer = new Offer(turn.system, turn.tools);
   return encodeRunRequest({ state, action, conversationId, runId: "r", model, offer }).length;
 }

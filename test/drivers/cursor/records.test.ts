@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "../../../src/core/driver.ts";
 import type { Message, ToolDefinition, ToolMessage } from "../../../src/core/turn.ts";
+import type { ModelEncoding } from "../../../src/drivers/cursor/models/model.ts";
 import type { ServerMessage } from "../../../src/wire/agent/messages.ts";
 import { assistant, aTurn, open, read, user } from "./support/driver-stage.ts";
 import {
@@ -68,6 +69,21 @@ async function followUp(transport: "h2" | "h1", ...plays: Play[]) {
 }
 
 describe.each(["h2", "h1"] as const)("the driver follows the records over %s", (transport) => {
+  it.each([
+    ["default", "resumeAction"],
+    ["composer-2.5-fast", "resumeAction"],
+    ["composer-2.5", "userMessageAction"],
+    ["claude-opus-4-8", "userMessageAction"],
+  ])("a transcript that ends in results is continued in the way that %s follows", async (modelId, action) => {
+    const encoding = { kind: "variant", modelId, displayModelId: "", displayName: "", parameters: [], maxMode: false };
+    const plays: Play[] = [(run) => run.end([text("done"), turnEnded])];
+    const { driver, backend } = await setUpScripted(transport, plays, {}, { encodings: [encoding as ModelEncoding] });
+    const call = { type: "tool-call", id: "c", name: "look", args: {} } as const;
+    const messages: Message[] = [user("hi"), { role: "assistant", content: [call] }, result("c", "seen")];
+    expect((await read(open(driver, aTurn(messages, { tools: [look] })))).text).toBe("done");
+    expect(backend.runs[0]?.request.action?.action.case).toBe(action);
+  });
+
   it("fact 8: does not echo the exec id of a request", async () => {
     const { driver, backend } = await setUpScripted(transport, [
       async (run) => {

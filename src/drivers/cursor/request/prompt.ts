@@ -5,8 +5,14 @@ import type { Turn } from "../../../core/turn.ts";
 import { Blobs } from "../../../wire/agent/state/blobs.ts";
 import { stateFromHistory } from "../../../wire/agent/state/build-state.ts";
 import { pairResults } from "../../shared/pair-results.ts";
+import type { ResolvedModel } from "../models/model.ts";
 import type { RunAction } from "./run-request.ts";
 import { type OwedResult, suspendedTurn } from "./suspended.ts";
+
+interface AskedTurn {
+  readonly turn: Turn;
+  readonly model: Pick<ResolvedModel, "encodings">;
+}
 
 /** The starting point of a run. */
 export interface Prompt {
@@ -26,12 +32,16 @@ export interface Prompt {
  * waited for the results that the history ends with. An edited or forked history has none, and is replayed from the
  * transcript.
  */
-export async function preparePrompt(turn: Turn, owner: string, checkpoints: CheckpointStore): Promise<Prompt> {
+export async function preparePrompt(
+  { turn, model }: AskedTurn,
+  owner: string,
+  checkpoints: CheckpointStore,
+): Promise<Prompt> {
   const last = turn.messages.at(-1);
   const suspended = suspendedTurn(turn);
   const key = suspended?.key ?? checkpointKey(turn);
   const found = key === undefined ? undefined : await checkpoints.find(owner, key);
-  if (!found) return rebuildPrompt(turn);
+  if (!found) return rebuildPrompt({ turn, model });
   return {
     conversationId: found.conversationId,
     state: found.state,
@@ -49,16 +59,27 @@ function checkpointKey({ messages }: Turn): string | undefined {
 }
 
 /** Replays the client's transcript in a new conversation. */
-export function rebuildPrompt({ messages }: Turn): Prompt {
+export function rebuildPrompt({ turn, model }: AskedTurn): Prompt {
+  const { messages } = turn;
   const blobs = new Blobs();
   const last = messages.at(-1);
-  const isAsked = last?.role === "user";
+  const question = last?.role === "user" ? last : undefined;
   return {
     conversationId: randomUUID(),
-    state: stateFromHistory(pairResults(isAsked ? messages.slice(0, -1) : messages), blobs),
+    state: stateFromHistory(pairResults(question ? messages.slice(0, -1) : messages), blobs),
     blobs,
-    action: isAsked ? { type: "user", message: last } : { type: "resume" },
+    action: question ? { type: "user", message: question } : continuing(model),
     owed: [],
     isContinued: false,
   };
+}
+
+/** Models that answer after tool results when they are only resumed. Others then begin to explore again. */
+const RESUMABLE = /^(?:default$|cursor-|composer-(?!2\.5$))/;
+
+/** Returns the action that continues after tool results. */
+function continuing({ encodings: [{ modelId }] }: AskedTurn["model"]): RunAction {
+  if (RESUMABLE.test(modelId)) return { type: "resume" };
+  const text = "Continue: you have the results of your tool calls now.";
+  return { type: "user", message: { role: "user", content: [{ type: "text", text }] } };
 }

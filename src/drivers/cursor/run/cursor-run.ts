@@ -99,7 +99,7 @@ export class CursorRun implements Run {
       if (plan.model.ignoresEffort) this.#channel.push(ignoredNotice("effort"));
       if (plan.trimmedMessages > 0) this.#channel.push(trimmedNotice(plan.trimmedMessages));
       this.#reader.begin(plan.turn.messages);
-      const prompt = await preparePrompt(plan.turn, plan.owner, this.#parts.checkpoints);
+      const prompt = await preparePrompt(plan, plan.owner, this.#parts.checkpoints);
       this.#reader.beginFrom(prompt.owed);
       this.#open({ plan, prompt, attempts: new Attempts(plan.model) });
     } catch (error) {
@@ -358,7 +358,7 @@ export class CursorRun implements Run {
   }
 
   #useTranscript(beginning: Beginning): void {
-    beginning.prompt = rebuildPrompt(beginning.plan.turn);
+    beginning.prompt = rebuildPrompt(beginning.plan);
     this.#reader.beginFrom([]);
   }
 
