@@ -5,7 +5,7 @@ import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
 import { keysPath, readKeys } from "../../server/gate/keys/gateway-keys.ts";
 import { isLoopback } from "../../server/gate/public-bind.ts";
-import { findRemovedPatches } from "../ide/find-removed-patches.ts";
+import { findRemovedPatches, hasPatched } from "../ide/find-removed-patches.ts";
 import { type Check, ok, warn } from "./check.ts";
 
 /** One for each capture that is written now: everything that is said is in it. */
@@ -71,7 +71,7 @@ export function machineChecks(loaded: LoadedConfig): readonly Check[] {
       },
     },
     ...captureChecks(home),
-    patchCheck(home),
+    ...(hasPatched(home) ? [patchCheck(home)] : []),
     {
       id: "tls",
       look() {
