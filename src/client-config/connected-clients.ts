@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import {
   existsSync,
   lstatSync,
@@ -14,6 +13,7 @@ import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import { fileError } from "../files/file-error.ts";
 import { writePrivate } from "../files/write-private.ts";
+import { undoEdit } from "./undo-edit.ts";
 import { UnreadableConfig } from "./unreadable.ts";
 
 interface Backup {
@@ -21,7 +21,7 @@ interface Backup {
   /** In base64; absent if there was no file. */
   readonly before?: string;
   readonly mode?: number;
-  /** The digest of what was written, so that later changes by others are detected. */
+  /** What was written, in base64, so that it can be told from later changes. */
   readonly after: string;
   /** Folders that were created for it, inner ones first. */
   readonly folders: readonly string[];
@@ -58,24 +58,27 @@ export class ConnectedClients {
     if (!backup) return undefined;
     const { file, before, after } = backup;
     // The original content is fine, too: connecting was interrupted, or the user has undone it by hand.
-    const original = digestOf(before === undefined ? undefined : Buffer.from(before, "base64"));
-    return { id, file, isChanged: ![after, original].includes(digestOf(readBytes(file))) };
+    return { id, file, isChanged: ![after, before].includes(readBytes(file)?.toString("base64")) };
+  }
+
+  /** Returns the connected clients whose configuration names this address. */
+  pointingAt(url: string): readonly ConnectedClient[] {
+    return this.list().filter(({ file }) => readBytes(file)?.includes(url));
   }
 
   /**
-   * Changes a client's configuration. A second call starts again from the content before the first one. Returns a
-   * function that undoes this change.
+   * Changes a client's configuration. A second call starts again from the content before the first one, with what was
+   * changed since. Returns a function that undoes this change.
    */
   connect(id: string, path: string, edit: (text: string) => string): () => void {
     const known = this.#read(id);
     const client = this.find(id);
-    if (client?.isChanged) throw changed(client);
     if (client && client.file !== realPath(path)) throw elsewhere(client);
-    const kept = known ?? takeBackup(realPath(path));
+    const kept = known ? this.#withLaterChanges(known) : takeBackup(realPath(path));
     const before = Buffer.from(kept.before ?? "", "base64");
     const after = Buffer.from(editText(kept.file, before.toString("utf8"), edit));
     makeFolder(this.#folder, 0o700);
-    const backup: Backup = { ...kept, after: digestOf(after) };
+    const backup: Backup = { ...kept, after: after.toString("base64") };
     write(this.#pathOf(id), `${JSON.stringify(backup)}\n`);
     makeFolder(dirname(kept.file));
     const written = readBytes(kept.file);
@@ -91,21 +94,41 @@ export class ConnectedClients {
   }
 
   /**
-   * Restores the previous content byte for byte, or deletes the file if there was none. With `force`, overwrites any
-   * later change.
+   * Takes what `connect` wrote out of the configuration, and leaves every later change in it. Without one the previous content
+   * comes back byte for byte, or the file is deleted if there was none. With `fromBackup` the previous content comes back in any
+   * case, and a file that was changed is kept beside it.
    */
-  disconnect(id: string, { force = false }: { readonly force?: boolean } = {}): ConnectedClient | undefined {
+  disconnect(id: string, { fromBackup = false }: { readonly fromBackup?: boolean } = {}): ConnectedClient | undefined {
     const backup = this.#read(id);
     const client = this.find(id);
     if (!backup || !client) return undefined;
-    if (client.isChanged && !force) throw changed(client);
-    const { file, before, mode, folders } = backup;
-    if (client.isChanged) keepAside(file);
+    const { file, mode, folders } = backup;
+    if (client.isChanged && fromBackup) keepAside(file);
+    const { before } = fromBackup ? backup : this.#withLaterChanges(backup);
     if (before === undefined) rmSync(file, { force: true });
     else write(file, Buffer.from(before, "base64"), mode);
     for (const folder of folders) removeIfEmpty(folder);
     rmSync(this.#pathOf(id), { force: true });
     return client;
+  }
+
+  /** Returns the backup with the content that the file would have now if it had never been connected. */
+  #withLaterChanges({ before, after, ...backup }: Backup): Backup {
+    const { file } = backup;
+    const now = readBytes(file);
+    const current = now?.toString("base64");
+    if (current === after || current === before) return { ...backup, after, ...(before !== undefined && { before }) };
+    // The user or the client has deleted it.
+    if (!now) return { ...backup, after };
+    const text = (base64 = "") =>
+      Buffer.from(base64, "base64")
+        .toString("utf8")
+        .replace(/^\ufeff/, "");
+    const left = editText(file, now.toString("utf8"), (content) =>
+      undoEdit(file, { before: text(before), after: text(after), now: content }),
+    );
+    if (before === undefined && left.trim() === "") return { ...backup, after };
+    return { ...backup, after, before: Buffer.from(left).toString("base64") };
   }
 
   #pathOf(id: string): string {
@@ -184,10 +207,5 @@ function readBytes(file: string): Buffer | undefined {
   }
 }
 
-const digestOf = (bytes: Buffer | undefined): string => (bytes ? hash("sha256", bytes, "hex") : "none");
-
 const elsewhere = ({ id, file }: ConnectedClient): ExcursorError =>
   new ExcursorError("connected_elsewhere", [id, file, id]);
-
-const changed = ({ id, file }: ConnectedClient): ExcursorError =>
-  new ExcursorError("client_config_changed", [file, id, id]);

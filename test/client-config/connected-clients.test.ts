@@ -107,17 +107,39 @@ it("a change can be taken back, and what was connected before it stays so", () =
   expect([readFileSync(file, "utf8"), connections.list()]).toEqual(["mine ", []]);
 });
 
-it("a file that somebody has changed since is left alone, unless it is forced; then the change is kept beside it", () => {
+it("a file that was changed since keeps the change, and only from the backup comes back as it was", () => {
+  const json = join(folder, "config.json");
+  const edit = (text: string) => JSON.stringify({ ...JSON.parse(text || "{}"), key: "ours" });
+  const connectJson = () => connections.connect("client", json, edit);
+  writeFileSync(json, '{"a":1}');
+  connectJson();
+  writeFileSync(json, '{"a":2,"key":"ours","b":3}');
+  expect(connections.list()).toEqual([{ id: "client", file: json, isChanged: true }]);
+  connections.disconnect("client");
+  expect([JSON.parse(readFileSync(json, "utf8")), connections.list()]).toEqual([{ a: 2, b: 3 }, []]);
+  const before = readFileSync(json, "utf8");
+  connectJson();
+  writeFileSync(json, '{"key":"ours"}');
+  // Connected again, it begins with the change.
+  connectJson();
+  connections.disconnect("client");
+  expect(JSON.parse(readFileSync(json, "utf8"))).toEqual({});
+  writeFileSync(json, before);
+  connectJson();
+  writeFileSync(json, "changed");
+  expect(() => connections.disconnect("client")).toThrow(/cannot be read/);
+  expect(readFileSync(json, "utf8")).toBe("changed");
+  connections.disconnect("client", { fromBackup: true });
+  expect([readFileSync(json, "utf8"), readFileSync(`${json}.before-disconnect`, "utf8")]).toEqual([before, "changed"]);
+  expect(connections.list()).toEqual([]);
+});
+
+it("a file that was deleted since stays so", () => {
   writeFileSync(file, "mine ");
   connect();
-  writeFileSync(file, "changed");
-  expect(connections.list()).toEqual([{ id: "client", file, isChanged: true }]);
-  expect(() => connections.disconnect("client")).toThrow(/has changed since/);
-  expect(() => connect()).toThrow(/has changed since/);
-  expect(readFileSync(file, "utf8")).toBe("changed");
-  connections.disconnect("client", { force: true });
-  expect([readFileSync(file, "utf8"), readFileSync(`${file}.before-disconnect`, "utf8")]).toEqual(["mine ", "changed"]);
-  expect(connections.list()).toEqual([]);
+  rmSync(file);
+  connections.disconnect("client");
+  expect([existsSync(file), connections.list()]).toEqual([false, []]);
 });
 
 it("one that was put back by hand, or never written, is no change", () => {

@@ -6,6 +6,7 @@ import { warnOfOldVariables } from "../../config/old-variables.ts";
 import type { Log } from "../../observe/log.ts";
 import { urlOf } from "../gateway-address.ts";
 import { findRemovedPatches } from "../ide/find-removed-patches.ts";
+import { noteConnected } from "../note-connected.ts";
 import { ownCommand } from "../own-command.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
@@ -101,6 +102,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
 
   await (untilStdinEnds ? Promise.race([signal, once(process.stdin.resume(), "end")]) : signal);
   log.info({}, "stopping");
+  if (demo) noteConnected(urlOf(loaded.values.host, port));
   await gateway.close();
   process.exit(0);
 }

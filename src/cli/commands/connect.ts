@@ -22,7 +22,7 @@ export const connectCommand = () =>
     .addHelpText(
       "after",
       `
-The gateway must be running. \`excursor disconnect\` restores the previous configuration, byte for byte.
+The gateway must be running. \`excursor disconnect\` takes out what was written, and keeps later changes.
   excursor connect claude-code
   excursor connect opencode -m claude-sonnet-5
   excursor connect codex -m gpt-5.5 --prove

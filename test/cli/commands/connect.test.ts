@@ -265,12 +265,16 @@ describe("excursor connect and disconnect", () => {
     expect(readFileSync(file, "utf8")).toBe("a: [");
   });
 
-  it("one that has changed since needs force", async () => {
+  it("one that has changed since keeps the change, unless the backup is asked for", async () => {
     const file = join(folder, "user", ".aider.conf.yml");
     await run(["connect", "aider", "--url", url]);
+    writeFileSync(file, `${readFileSync(file, "utf8")}mine: 1\n`);
+    expect((await run(["disconnect"])).stdout).toBe(`aider: ${file} was disconnected; its later changes stay.\n`);
+    expect(readFileSync(file, "utf8")).toBe("mine: 1\n");
+    rmSync(file);
+    await run(["connect", "aider", "--url", url]);
     writeFileSync(file, "mine: 1\n");
-    expect((await run(["disconnect"])).stderr).toContain("--force");
-    expect((await run(["disconnect", "--force"])).code).toBe(0);
+    expect((await run(["disconnect", "--from-backup"])).code).toBe(0);
     expect([existsSync(file), readFileSync(`${file}.before-disconnect`, "utf8")]).toEqual([false, "mine: 1\n"]);
   });
 });

@@ -63,7 +63,9 @@ describe("excursor setup, without a terminal", () => {
     const [before, config] = [files(), claude()];
     const setup = await run("setup", "--yes", "--demo", "--no-service");
     expect(setup.stderr).toContain("Hello from the simulator.");
-    expect(setup.stderr).toMatch(/Done\. .* serve --demo` starts it again\.\n$/);
+    expect(setup.stderr).toMatch(
+      /Done\. .* serve --demo` starts it again\.\nStill connected to .*: claude-code\. .*\n$/,
+    );
     expect(setup.code).toBe(0);
     expect(claude()).toContain(url);
 
@@ -122,15 +124,14 @@ describe("excursor setup, without a terminal", () => {
     await gateway.exited;
   }, 60_000);
 
-  it("reset keeps changes of the user's own unless it is forced, and never deletes a folder of others", async () => {
+  it("reset keeps changes of the user's own, and never deletes a folder of others", async () => {
     const { run, user, claude, environment } = await setUp();
     await run("setup", "--yes", "--demo", "--no-service");
     const file = join(user, ".claude/settings.json");
-    writeFileSync(file, `${claude()}\n`);
-    expect(await run("reset", "--yes")).toMatchObject({ code: 78, stderr: expect.stringContaining("--force") });
-    expect(existsSync(join(user, ".config/excursor"))).toBe(true);
-    expect(await run("reset", "--yes", "--force")).toMatchObject({ code: 0 });
-    expect(claude()).toBe('{ "theme": "dark" }\n');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(claude()), mine: true }));
+    expect(await run("reset", "--yes")).toMatchObject({ code: 0 });
+    expect(existsSync(join(user, ".config/excursor"))).toBe(false);
+    expect(JSON.parse(claude())).toEqual({ theme: "dark", mine: true });
     const wide = await excursor(["reset", "--yes"], { environment: { ...environment, EXCURSOR_HOME: user } }).exited;
     expect(wide).toMatchObject({ code: 78, stderr: expect.stringContaining("more than its files") });
     expect(existsSync(file)).toBe(true);
@@ -156,7 +157,9 @@ describe.skipIf(!HAS_TMUX)("excursor, on a terminal", () => {
     await terminal.sees(/Choose 1 or 2 \[1\]:/);
     terminal.press("Enter");
     await terminal.sees(/first answer in \d+ ms: "Hello from the simulator\."/);
-    await terminal.sees(/Connect Claude Code\? .*settings\.json \[Y\/n\]/);
+    await terminal.sees(/simulated answers/);
+    await terminal.sees(/Connect Claude Code\? .*settings\.json \[y\/N\]/);
+    terminal.type("y");
     terminal.press("Enter");
     await terminal.sees(/Claude Code is connected/);
     expect(claude()).toContain(url);
@@ -171,6 +174,7 @@ describe.skipIf(!HAS_TMUX)("excursor, on a terminal", () => {
     await terminal.sees(/Ctrl-C stops it/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     terminal.press("C-c");
+    await terminal.sees(/Still connected to .*: claude-code\. To undo it: .* disconnect claude-code/);
     await terminal.sees(/exit 69/);
   }, 120_000);
 

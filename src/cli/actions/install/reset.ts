@@ -27,7 +27,7 @@ export async function runReset({ yes, dryRun, force, json }: ResetFlags): Promis
   const clients = new ConnectedClients(join(home, "connections"));
   const service = undoService();
   const first = [...undoIdePatches(home, force), ...service];
-  const rest = [...undoClients(clients, force), ...undoLogins(home), ...undoFiles(home)];
+  const rest = [...undoClients(clients), ...undoLogins(home), ...undoFiles(home)];
   const steps = [...first, ...rest];
   if (json) process.stdout.write(`${JSON.stringify(steps.map(({ type, name, text }) => ({ type, name, text })))}\n`);
   else process.stdout.write(formatList(steps));
@@ -40,8 +40,6 @@ export async function runReset({ yes, dryRun, force, json }: ResetFlags): Promis
     }
     if (!(await askYesNo("Undo all of it? It cannot be restored.", false))) return;
   }
-  const changed = clients.list().filter(({ isChanged }) => isChanged);
-  if (changed.length > 0 && !force) throw changedClients(changed);
   if (service.length === 0) await refuseRunningGateway(home);
   for (const { undo } of first) await undo();
   // Another gateway than the service's may run.
@@ -90,12 +88,12 @@ function undoService(): readonly UndoStep[] {
   ];
 }
 
-const undoClients = (clients: ConnectedClients, force: boolean): readonly UndoStep[] =>
+const undoClients = (clients: ConnectedClients): readonly UndoStep[] =>
   clients.list().map(({ id, file, isChanged }) => ({
     type: "client",
     name: id,
-    text: `disconnect ${id}: restore ${file}${isChanged ? ", which has changed since" : ""}`,
-    undo: async () => void clients.disconnect(id, { force }),
+    text: `disconnect ${id}: restore ${file}${isChanged ? ", and keep its later changes" : ""}`,
+    undo: async () => void clients.disconnect(id),
   }));
 
 const undoFiles = (home: string): readonly UndoStep[] =>
@@ -133,13 +131,6 @@ async function refuseRunningGateway(home: string): Promise<void> {
   const [door] = await openDoors(home);
   if (door) throw new ExcursorError("gateway_runs", [door.port]);
 }
-
-const changedClients = (clients: readonly { readonly id: string; readonly file: string }[]): ExcursorError =>
-  new ExcursorError(
-    "client_config_changed",
-    `Changed since they were connected: ${clients.map(({ file }) => file).join(", ")}. Nothing was undone.`,
-    { hint: "--force restores the previous files and keeps copies of the changed ones." },
-  );
 
 /** Removes folders that are empty now, up to the user's own folder. */
 function removeEmptyParents(folder: string): void {

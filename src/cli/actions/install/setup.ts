@@ -13,6 +13,7 @@ import {
   runningGateway,
 } from "../../gateway-address.ts";
 import { createClient } from "../../gateway-client.ts";
+import { noteConnected } from "../../note-connected.ts";
 import { ownCommand } from "../../own-command.ts";
 import { findService } from "../../service/service.ts";
 import { nextSignal } from "../../shutdown.ts";
@@ -50,7 +51,7 @@ export async function runSetup(flags: SetupFlags): Promise<void> {
     if (flags.answer && (isDemo || (await ask("Ask your account one short question, to see that it works?", true)))) {
       await proveAnswer(address, isDemo);
     }
-    if (flags.connect) await connectClients(ask);
+    if (flags.connect) await connectClients(ask, isDemo);
     if (flags.service && !own) noteRunning(address, flags);
     if (flags.service && own && (await offersService(ask, isDemo))) {
       await own.close();
@@ -75,6 +76,7 @@ export async function runSetup(flags: SetupFlags): Promise<void> {
     say(`The gateway runs in this terminal. Ctrl-C stops it; \`${again}\` starts it again.\n`);
     await nextSignal();
   } finally {
+    if (own) noteConnected(own.url);
     await own?.close();
   }
 }
@@ -158,7 +160,7 @@ const ok = (): string => styleText("green", "ok", { stream: process.stderr });
 
 type Ask = (question: string, usual: boolean) => Promise<boolean>;
 
-async function connectClients(ask: Ask): Promise<void> {
+async function connectClients(ask: Ask, isDemo: boolean): Promise<void> {
   const machine = thisMachine();
   const clients = findClients(machine);
   title(
@@ -166,9 +168,11 @@ async function connectClients(ask: Ask): Promise<void> {
       ? "No known client was found here. `excursor connect --help` lists those that Excursor can configure."
       : "Clients on this machine",
   );
+  if (isDemo && clients.length > 0)
+    say("This is a demo: a client that is connected gets simulated answers, until you disconnect it.\n");
   const { runConnect } = await import("../connect.ts");
   for (const client of clients) {
-    if (!(await ask(`Connect ${client.title}? This changes ${client.file(machine)}`, true))) continue;
+    if (!(await ask(`Connect ${client.title}? This changes ${client.file(machine)}`, !isDemo))) continue;
     const flags = { model: "auto", prove: false, write: true, json: false };
     await tryStep(() => runConnect(client.id, flags));
   }

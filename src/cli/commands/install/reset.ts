@@ -7,11 +7,7 @@ export const resetCommand = () =>
     )
     .option("-y, --yes", "do not ask", false)
     .option("--dry-run", "only list what would be removed", false)
-    .option(
-      "--force",
-      "also restore the configuration of clients that was changed since (a copy of it is kept), and go on if Cursor cannot be restored",
-      false,
-    )
+    .option("--force", "go on if Cursor cannot be restored", false)
     .option("--json", "print the list as JSON", false)
     .addHelpText(
       "after",
