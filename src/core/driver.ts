@@ -94,6 +94,8 @@ export interface RunContext {
   readonly onSent?: ((upstream: UpstreamRun) => void) | undefined;
   /** Called if the upstream reports the usage of the run after the run is over, for example since it was cancelled. */
   readonly onLateUsage?: ((usage: Usage) => void) | undefined;
+  /** Called if the upstream reports an error after the answer is complete. */
+  readonly onLateError?: (() => void) | undefined;
 }
 
 /** A RunContext plus what belongs to one request. */

@@ -21,6 +21,7 @@ export function openMetered(
     ...context,
     onSent: watch && ((upstream) => watch.sent(upstream)),
     onLateUsage: (usage) => leg.correct(usage),
+    onLateError: () => watch?.ended("failed"),
     onLost: () => {
       leg.lose();
       context.onLost?.();

@@ -318,6 +318,7 @@ export class CursorRun implements Run {
     const { checkpoints, context, onLateError } = this.#parts;
     if (this.#beginning && this.#keptAs) checkpoints.forget(this.#beginning.plan.owner, this.#keptAs);
     onLateError(context.requestId, error);
+    context.onLateError?.();
   }
 
   /** Makes another attempt if that is allowed, and fails otherwise. */

@@ -185,3 +185,22 @@ describe("the tokens of an answer are counted", () => {
     expect(charges).toHaveLength(count);
   });
 });
+
+it("a run has failed if its upstream reports an error after the answer (fact 25)", async () => {
+  const scripted = scriptedDriver([[text("abcd"), done()]]);
+  let onLateError: (() => void) | undefined;
+  const driver: Driver = {
+    ...scripted,
+    open: (turn, context) => {
+      onLateError = context.onLateError;
+      return scripted.open(turn, context);
+    },
+  };
+  const endings: string[] = [];
+  const watch = { sent: () => {}, corrected: () => {}, ended: (ending: string) => void endings.push(ending) };
+  const engine = createEngine({ drivers: new Map([["d", driver]]), route: () => "d" });
+  const meter: RunMeter = { used: () => {}, opens: () => watch };
+  await gather(engine.run(TURN, { requestId: "r", signal: new AbortController().signal, meter }));
+  onLateError?.();
+  expect(endings).toEqual(["completed", "failed"]);
+});
