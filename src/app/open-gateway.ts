@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { KeyRegister } from "../cluster/redis/keys/key-register.ts";
-import { keyOf, newKey, secretOf } from "../config/key-file.ts";
+import { checkKey, keyOf, newKey, secretOf } from "../config/key-file.ts";
 import type { AccessTokens } from "../core/access/access.ts";
 import type { Engine } from "../core/engine/engine.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -192,21 +192,15 @@ export async function openEngine(
   }
 }
 
-/** Shorter keys are accepted on loopback, for scripts. Beyond it `checkBind` requires much longer ones. */
-const SHORT_KEY = 8;
-
 const allowsTokens = ({ allowTokens, host }: Config): boolean => allowTokens ?? isLoopback(host);
 
 export async function openGateway(loaded: LoadedConfig, options: OpenOptions): Promise<RunningGateway> {
   const { values: config, home } = loaded;
   if (config.metrics === "open" && !isLoopback(config.host)) throw openBeyondLoopback(config.host);
-  const key = config.key ?? keyOf(home);
+  const key = config.key ? checkKey(config.key) : keyOf(home);
   const opened = await openEngine(loaded, options, { key, version: options.dashboard?.version ?? "" });
   const { parts, keys, log, redactor, isSignedIn, accounts, capture, close } = opened;
   redactor.add(key.reveal());
-  if (key.reveal().length < SHORT_KEY) {
-    log.warn({}, `The key has fewer than ${SHORT_KEY} characters. Any program on this machine could guess it.`);
-  }
   let running: RunningGateway | undefined;
   let closing: Promise<void> | undefined;
   try {

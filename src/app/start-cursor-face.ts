@@ -7,13 +7,12 @@ import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 import { type CursorFaceParts, type GatewayKeys, invalidToken } from "../faces/cursor/index.ts";
 import type { Log } from "../observe/log.ts";
-import { checkHost, createHostList } from "../server/gate/host-list.ts";
+import { createSiteCheck } from "../server/gate/gate.ts";
 import { OWNER } from "../server/gate/keys/caller-keys.ts";
 import { digestOf } from "../server/gate/keys/digest.ts";
 import type { GatewayKey } from "../server/gate/keys/gateway-keys.ts";
 import type { KnownKeys } from "../server/gate/keys/known-keys.ts";
 import { WrongKeys } from "../server/gate/keys/wrong-keys.ts";
-import { checkOrigin } from "../server/gate/origin-list.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { Refusal } from "../server/refusal.ts";
 import { createConnectionPool } from "../wire/http/connection-pool.ts";
@@ -154,7 +153,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     await listener.close();
     throw new ExcursorError("upstream_loop");
   }
-  gate = createGate(listener.port, config);
+  gate = createSiteCheck({ host: HOST, port: listener.port, hosts: config.hosts, limits });
 
   return {
     url: `http://${HOST}:${listener.port}`,
@@ -177,22 +176,6 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
 function isOurs(origin: string, port: number): boolean {
   const url = new URL(origin);
   return url.port === String(port) && isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
-}
-
-/** The gate of this listener: the form of a request, its Host, and no page of a browser. Who calls is the face's to find out. */
-function createGate(port: number, { hosts, limits }: Config): (request: ServerRequest) => void {
-  const known = createHostList(HOST, port, hosts);
-  const none: ReadonlySet<string> = new Set();
-  return (request) => {
-    if (request.rawHeaders.length / 2 > limits.headerCount) {
-      throw new Refusal(431, "too-large", `A request may have ${limits.headerCount} headers.`);
-    }
-    if (!request.url?.startsWith("/")) {
-      throw new Refusal(400, "bad_target");
-    }
-    checkHost(request, known);
-    checkOrigin(request, none, false);
-  };
 }
 
 function refuse(exchange: ServerExchange, thrown: unknown): void {

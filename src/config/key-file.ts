@@ -8,8 +8,15 @@ import { fileError } from "../files/file-error.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { checkPrivate, openHome } from "./home.ts";
 
-/** A shorter key was cut off, or made up by hand. */
-const MIN_KEY_LENGTH = 16;
+const MIN_LENGTH = 20;
+const MIN_DIFFERENT = 10;
+
+/** Returns the key of a listener. Throws if it could be guessed, on any address (SEC-04). */
+export function checkKey(key: Secret): Secret {
+  const text = key.reveal();
+  if (text.length >= MIN_LENGTH && new Set(text).size >= MIN_DIFFERENT) return key;
+  throw new ExcursorError("weak_key", [MIN_LENGTH, MIN_DIFFERENT]);
+}
 
 /**
  * Returns a secret that is kept in the home folder: a key, or the path prefix for a tunnel. Creates it on the first
@@ -43,16 +50,9 @@ function readKey(path: string): Secret | undefined {
   checkPrivate(path);
   const text = readSmallFile(path, MAX_BYTES, "key_unreadable")?.trim();
   if (text === undefined) return undefined;
-  if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw badKeyFile(`${path} does not contain a valid key.`);
-  if (text.length < MIN_KEY_LENGTH) {
-    throw badKeyFile(
-      `The key in ${path} has ${text.length} characters and could be guessed. It needs at least ${MIN_KEY_LENGTH}.`,
-    );
-  }
-  return new Secret(text);
+  if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw new ExcursorError("bad_key_file", [path]);
+  return checkKey(new Secret(text));
 }
-
-const badKeyFile = (message: string): ExcursorError => new ExcursorError("bad_key_file", message);
 
 /** Writes the key file atomically. Keeps the file that another process may have written meanwhile. */
 function create(path: string, key: string): void {

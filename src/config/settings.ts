@@ -38,10 +38,10 @@ export interface DriverSettings<Shape extends SettingsShape> {
  * (`EXCURSOR_LIMITS_BODY_BYTES`).
  */
 export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSettings<Shape>) => ({
-  host: text("127.0.0.1", "Address to listen on. An address other than loopback requires a strong key.", "an address"),
+  host: text("127.0.0.1", "Address to listen on.", "an address"),
   port: wholeNumber(8787, "Port to listen on. 0 picks a free port.", [0, 65_535]),
   key: secret(
-    "API key that clients must send. Default: the key in the file `key`, which is created on the first start.",
+    "API key that clients must send, of 20 characters or more, 10 of them different. Default: the key in the file `key`, which is created on the first start.",
     "printable characters without spaces",
     /^[\x21-\x7e]{1,512}$/,
   ),

@@ -305,7 +305,7 @@ export const ERROR_CODES = {
   upstream_loop: ["config", "The setting `upstream` is the address of the listener for Cursor's clients.", "Name Cursor's backend or a simulator."],
   usage_other_version: ["config", "The usage record is of another version of Excursor.", "Read it with that version. When this one starts as a gateway, it renames usage.db in the home folder and begins a new one."],
   usage_unusable: ["io", "The usage record cannot be opened: ….", "Check usage.db in the home folder, its permissions and the disk."],
-  weak_key: ["config", "The key is too weak to listen on …, where others can reach it.", "Remove the setting `key` to get a random key, or listen on 127.0.0.1."],
+  weak_key: ["config", "The key could be guessed: it needs … characters, and … different ones.", "Make one: openssl rand -hex 32. Or give none, in the settings and in the file `key`: `excursor key` then makes one and prints it."],
   which_account: ["config", "There are several accounts: ….", "Choose one with --account or EXCURSOR_ACCOUNT."],
   wrong_backend: ["unauthenticated", 'The account "…" belongs to …, not to ….', "Sign in to this backend under another account name."],
   wrong_csrf_token: ["forbidden", "The header … is missing or wrong.", "Reload the page."],

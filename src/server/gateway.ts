@@ -47,10 +47,10 @@ const LAST_WORDS_MS = 1000;
  */
 const WATCH_MS = 250;
 
-/** Starts the gateway. Throws if it listens beyond loopback with a key that could be guessed. */
+/** Starts the gateway. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, faces, faceContext, log, redactor, issued, page, admission, door } = options;
-  checkBind(host, options.key);
+  checkBind(host);
   const active = new Set<Exchange>();
   const sockets = new Sockets(new Seats("WebSocket connections", limits.socketsPerKey));
   /** Connections that carried a request with an accepted key or token. */

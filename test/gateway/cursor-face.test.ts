@@ -67,6 +67,48 @@ describe("serve --cursor-face", () => {
     expect([await status(KEY), await status("tester")]).toEqual([200, 200]);
   });
 
+  it("counts wrong keys wherever they stand, and passes none of them on (A7)", async () => {
+    const { open, trace } = await setUpGateway();
+    const { cursorUrl = "" } = await open(...FACE);
+    const ask = async (headers: Record<string, string>, path = "/v1/models") =>
+      (await fetch(cursorUrl + path, { headers })).status;
+    const guess = (n: number) => `exc_${String(n).padStart(43, "k")}`;
+    const statuses = [
+      await ask({ "x-api-key": guess(1) }),
+      await ask({ authorization: `Token ${guess(2)}` }),
+      await ask({ authorization: guess(3) }),
+      await ask({ authorization: `Basic ${Buffer.from(`${guess(4)}:`).toString("base64")}` }),
+      await ask({ authorization: "Bearer tester", cookie: `a=b; c=${guess(5)}` }),
+      await ask({ authorization: "Bearer tester", "x-goog-api-key": guess(6) }),
+      await ask({ authorization: "Bearer tester" }, `/v1/models?key=${guess(7)}`),
+    ];
+    for (let n = 8; n < 13; n++) statuses.push(await ask({ "x-api-key": guess(n) }));
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    expect(JSON.stringify(trace)).not.toContain("/v1/models");
+    expect(await ask({ authorization: "Bearer tester" })).toBe(200);
+    expect(JSON.stringify(trace)).toContain("/v1/models");
+  });
+
+  it("passes no key of the user's own choice on, in whatever header (A8)", async () => {
+    const { start, trace } = await setUpGateway();
+    const key = "my:own=key/of-twenty-and-more";
+    const { cursorUrl = "" } = await start(...FACE, "--key", key);
+    const ask = async (headers: Record<string, string>, path = "/v1/models") =>
+      (await fetch(cursorUrl + path, { headers })).status;
+    const basic = Buffer.from(`${key}:`).toString("base64");
+    const statuses = [
+      await ask({ "x-api-key": key }),
+      await ask({ authorization: `Token ${key}` }),
+      await ask({ authorization: key }),
+      await ask({ authorization: `Basic ${basic}` }),
+      await ask({ authorization: "Bearer tester", "api-key": key }),
+      await ask({ authorization: "Bearer tester" }, `/v1/models?key=${key}`),
+    ];
+    expect(statuses).toEqual(statuses.map(() => 401));
+    expect(JSON.stringify(trace)).not.toContain("/v1/models");
+    expect(await ask({ authorization: `Bearer ${key}` })).toBe(200);
+  });
+
   it.each(["h1", "h2"] as const)("says that there is no such model of ours, over %s", async (transport) => {
     const { open } = await setUpGateway();
     const { cursorUrl = "" } = await open(...FACE);

@@ -24,15 +24,15 @@ export interface SignedInAccounts {
 }
 
 /** What of a request says who its caller is. */
-export type Asker = Pick<ServerExchange, "header" | "path">;
+export type Asker = Pick<ServerExchange, "header" | "path" | "target" | "query" | "request">;
 
 export type Caller =
   /** Holds a key of the gateway, or a token that the face gave out for one. */
   | { readonly type: "key"; readonly principal: Principal }
   /** Has a login of Cursor's, or none. */
   | { readonly type: "cursor" }
-  /** Brings a token or key of ours that is not valid. It must not reach the backend. */
-  | { readonly type: "refused" };
+  /** Brings a key or token of ours that is not valid, or in a place where none belongs. It must not reach the backend. */
+  | { readonly type: "refused"; readonly given: string };
 
 export interface CallersOptions {
   readonly keys: GatewayKeys;
@@ -52,11 +52,12 @@ const CONFIRM_TIMEOUT_MS = 15_000;
 /** Every key that the gateway makes begins so. */
 const KEY_PREFIX = "exc_";
 
+/** No key of the user's own choice is shorter, and no key is longer. */
+const MIN_CHOSEN = 20;
+const MAX_KEY = 512;
+
 /** Says whose API key a call has. */
 const ME = "/v1/me";
-
-/** Where programs send keys. */
-const KEY_HEADERS: readonly string[] = ["authorization", "x-api-key"];
 
 interface Known {
   readonly until: number;
@@ -78,15 +79,22 @@ export class Callers {
 
   identify(asker: Asker): Caller {
     const token = bearerOf(asker) ?? basicUserOf(asker);
-    const { keys } = this.#options;
-    if (token !== undefined && FaceTokens.isOne(token)) {
-      const id = this.tokens.read(token);
-      const principal = id === undefined ? undefined : keys.holderWithId(id);
-      return principal ? { type: "key", principal } : REFUSED;
-    }
-    const principal = token === undefined ? undefined : keys.holderOf(token);
+    const principal = token === undefined ? undefined : this.#holderOf(token);
     if (principal) return { type: "key", principal };
-    return hasKeyOfOurs(asker) ? REFUSED : CURSOR;
+    const given = textsOf(asker)
+      .flatMap(wordsOf)
+      .find((word) => hasOurForm(word) || this.#holderOf(word));
+    return given === undefined ? CURSOR : { type: "refused", given };
+  }
+
+  #holderOf(word: string): Principal | undefined {
+    const { keys } = this.#options;
+    if (!FaceTokens.isOne(word)) {
+      const mayBeOne = word.length <= MAX_KEY && (word.length >= MIN_CHOSEN || hasOurForm(word));
+      return mayBeOne ? keys.holderOf(word) : undefined;
+    }
+    const id = this.tokens.read(word);
+    return id === undefined ? undefined : keys.holderWithId(id);
   }
 
   /** Returns whom the caller is here; undefined if our models are not for them. The backend confirms logins of Cursor's. */
@@ -145,24 +153,30 @@ export class Callers {
 }
 
 const CURSOR: Caller = { type: "cursor" };
-const REFUSED: Caller = { type: "refused" };
 
 export const bearerOf = (asker: Asker): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(asker.header("authorization") ?? "")?.[1];
 
 /** Cursor's REST interface also takes an API key as the user of Basic authentication. */
-function basicUserOf(asker: Asker): string | undefined {
+const basicUserOf = (asker: Asker): string | undefined => decodeBasic(asker)?.split(":", 1)[0];
+
+function decodeBasic(asker: Asker): string | undefined {
   const encoded = /^Basic +(\S+) *$/i.exec(asker.header("authorization") ?? "")?.[1];
-  return encoded && Buffer.from(encoded, "base64").toString("utf8").split(":", 1)[0];
+  return encoded && Buffer.from(encoded, "base64").toString("utf8");
 }
 
-/** True if a key or token of ours is in the request, also where or how we do not accept it. */
-function hasKeyOfOurs(asker: Asker): boolean {
-  const given = [...KEY_HEADERS.map((name) => asker.header(name) ?? ""), basicUserOf(asker) ?? ""];
-  return given
-    .flatMap((text) => text.split(/[\s"',:=]+/))
-    .some((word) => word.startsWith(KEY_PREFIX) || FaceTokens.isOne(word));
-}
+/** All that a request says beside its body. */
+const textsOf = (asker: Asker): readonly string[] => [
+  ...asker.request.rawHeaders.filter((_, at) => at % 2 === 1),
+  decodeBasic(asker)?.replace(/:$/, "") ?? "",
+  asker.target,
+  ...asker.query.values(),
+];
+
+/** The words of a text in which a key may be. One that somebody chose may have any mark inside. */
+const wordsOf = (text: string): readonly string[] => [...text.split(/\s+/), ...text.split(/[\s"',:;=/?&]+/)];
+
+const hasOurForm = (word: string): boolean => word.startsWith(KEY_PREFIX) || FaceTokens.isOne(word);
 
 export const invalidToken = (): ExcursorError =>
   new ExcursorError("unauthenticated", "This key or token of Excursor is not valid, or no longer.", {

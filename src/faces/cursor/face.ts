@@ -6,7 +6,7 @@ import type { Principal } from "../../core/turn.ts";
 import { findStartCall } from "../../wire/agent/start-calls.ts";
 import { UnknownCalls } from "../../wire/agent/unknown-calls.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import { bearerOf, Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
+import { Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
 import { ConversationNames, type KnownMessages } from "./conversation-names.ts";
 import { decideRun, needsAccount, type Verdict } from "./decide-run.ts";
 import { respondError } from "./errors.ts";
@@ -211,7 +211,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
       return;
     }
     const caller = callers.identify(exchange);
-    if (caller.type === "refused") throw refuseToken(exchange, bearerOf(exchange) ?? "");
+    if (caller.type === "refused") throw refuseToken(exchange, caller.given);
     const list = isFramed(exchange) ? undefined : MODEL_LISTS.get(key);
     if (caller.type === "key") await seat(exchange, caller.principal, list !== undefined || RUNS.has(key));
     if (key === RUN && exchange.transport === "h2") return answerRun(exchange);

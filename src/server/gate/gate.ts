@@ -10,7 +10,7 @@ import { checkHost, createHostList } from "./host-list.ts";
 import { createIdentify, type Identity, OWNER } from "./keys/caller-keys.ts";
 import type { KnownKeys } from "./keys/known-keys.ts";
 import { missingKey, WrongKeys } from "./keys/wrong-keys.ts";
-import { checkOrigin, createOriginList } from "./origin-list.ts";
+import { checkOrigin, createOriginList, type OriginList } from "./origin-list.ts";
 import { checkPage, needsNoKey, type PageAccess } from "./page-access.ts";
 import { createPeerCheck } from "./peer-user.ts";
 
@@ -47,15 +47,12 @@ export type Gate = (
 
 export function createGate(options: GateOptions): Gate {
   const { page } = options;
-  const hosts = createHostList(options.host, options.port, options.hosts);
-  const origins = createOriginList(hosts, options.port, [...options.origins, ...(page ? [page.origin] : [])]);
+  const checkSite = createSiteCheck({ ...options, origins: [...options.origins, ...(page ? [page.origin] : [])] });
   const identify = createIdentify(options);
   const wrongKeys = new WrongKeys(options.limits.wrongKeysPerMinute, options.now);
   const checkPeer = page || options.trustsUser ? createPeerCheck() : undefined;
   const check = (request: IncomingMessage, isOpen: boolean, keys: readonly string[] = []): Principal | undefined => {
-    checkForm(request, options.limits);
-    checkHost(request, hosts);
-    checkOrigin(request, origins, page === undefined);
+    checkSite(request);
     if (options.trustsUser) {
       checkContent(request);
       return OWNER;
@@ -79,6 +76,25 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
+export type SiteOptions = Pick<GateOptions, "host" | "port" | "hosts" | "limits" | "page"> & {
+  /** Absent: no page at all may send requests, not even one of ours. */
+  readonly origins?: readonly string[];
+};
+
+/** Returns the checks of a request that do not depend on its caller: form, Host and Origin. */
+export function createSiteCheck({ host, port, limits, page, ...given }: SiteOptions): (request: SentHead) => void {
+  const hosts = createHostList(host, port, given.hosts);
+  const origins: OriginList = given.origins ? createOriginList(hosts, port, given.origins) : new Set();
+  return (request) => {
+    checkForm(request, limits);
+    checkHost(request, hosts);
+    checkOrigin(request, origins, given.origins !== undefined && page === undefined);
+  };
+}
+
+/** The head of a request of either version of HTTP. */
+type SentHead = Pick<IncomingMessage, "url" | "headers" | "rawHeaders">;
+
 /** Accepts a request without a key where none is needed. A key that is sent must still be right. */
 const withoutKey = (identity: Identity, isEnough: boolean): Identity =>
   isEnough && identity.type === "missing" ? { type: "known", principal: OWNER } : identity;
@@ -93,7 +109,7 @@ function withoutInvitation(refusal: Refusal): Refusal {
   });
 }
 
-function checkForm({ url = "", rawHeaders }: IncomingMessage, { headerCount }: Limits): void {
+function checkForm({ url = "", rawHeaders }: SentHead, { headerCount }: Limits): void {
   if (rawHeaders.length / 2 > headerCount) {
     throw new Refusal(431, "too_many_headers", [headerCount]);
   }

@@ -65,10 +65,9 @@ describe("the key", () => {
     }
   });
 
-  it("an empty or broken file is named", () => {
+  it("an empty file is named, and a weak key refused (A7)", () => {
     writeFileSync(join(folder, "key"), "x\n", { mode: 0o600 });
-    expect(() => keyOf(folder)).toThrow(expect.objectContaining({ kind: "config", code: "bad_key_file" }));
-    expect(() => keyOf(folder)).toThrow("has 1 characters and could be guessed");
+    expect(() => keyOf(folder)).toThrow(expect.objectContaining({ kind: "config", code: "weak_key" }));
     writeFileSync(join(folder, "key"), "\n", { mode: 0o600 });
     expect(() => keyOf(folder)).toThrow(expect.objectContaining({ kind: "config", code: "bad_key_file" }));
   });

@@ -48,8 +48,8 @@ const PATH = "/mcp";
  * use.
  */
 export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promise<ServedHub> {
-  const { host, key, limits, callLog } = options;
-  checkBind(host, key);
+  const { host, limits, callLog } = options;
+  checkBind(host);
   const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
   const create = (clientId?: string) => createHubServer(hub, principalOf(clientId), { paused, callLog });
   const modern = createMcpHandler(({ authInfo }) => create(authInfo?.clientId), { legacy: "reject" });

@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { composeHub } from "../../../app/hub/compose-hub.ts";
 import { loadConfig } from "../../../app/load-config.ts";
-import { keyOf } from "../../../config/key-file.ts";
+import { checkKey, keyOf } from "../../../config/key-file.ts";
 import type { Limits } from "../../../config/limits.ts";
 import type { HubCallLog } from "../../../core/engine/call-log.ts";
 import { ExcursorError } from "../../../core/errors.ts";
@@ -39,7 +39,7 @@ const isOfRequests = (limit: Limit | undefined): boolean => limit?.unit === "req
 export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<never> {
   const signal = nextSignal();
   const { values: config, home } = loadConfig({ flags, environment: process.env });
-  const key = flags.port === undefined ? undefined : (config.key ?? keyOf(home));
+  const key = flags.port === undefined ? undefined : config.key ? checkKey(config.key) : keyOf(home);
   const redactor = createRedactor();
   const onSecret = (secret: Secret, origin?: SecretOrigin) => redactor.add(secret.reveal(), origin);
   if (key) onSecret(key);
