@@ -1,14 +1,20 @@
 # Excursor in a container: docs/install.md#in-a-container
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
 
-FROM ${NODE_IMAGE} AS build
+FROM ${NODE_IMAGE} AS make
 WORKDIR /src
 COPY . .
-# With install scripts: they bring the tools of the build.
-RUN npm ci --no-audit --no-fund \
-  && npm pack --pack-destination /tmp \
-  && npm install --global --prefix /opt/excursor --no-audit --no-fund /tmp/excursor-*.tgz \
-    "@redis/client@$(node --print 'require("./package.json").devDependencies["@redis/client"]')"
+RUN npm ci --ignore-scripts --no-audit --no-fund && npm pack --pack-destination /tmp
+
+# A release gives its own package instead of this stage.
+FROM scratch AS pack
+COPY --from=make /tmp/excursor-*.tgz /
+
+FROM ${NODE_IMAGE} AS build
+COPY --from=pack /excursor-*.tgz /tmp/
+COPY package.json /tmp/
+RUN npm install --global --prefix /opt/excursor --ignore-scripts --no-audit --no-fund /tmp/excursor-*.tgz \
+    "@redis/client@$(node --print 'require("/tmp/package.json").devDependencies["@redis/client"]')"
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Excursor" \

@@ -15,7 +15,7 @@ if (major < 22 || (major === 22 && minor < 13)) {
   console.error(
     `excursor needs Node 22.13 or newer; this is ${process.versions.node}.\n` +
       (isCheckout
-        ? "`npm run excursor -- ...` brings its own Node once `npm ci` has run its install scripts."
+        ? "`npm run excursor -- ...` brings its own Node once `npm ci` has run."
         : "Install a newer one from https://nodejs.org or with your version manager, then install excursor again."),
   );
   process.exit(78);

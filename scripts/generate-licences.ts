@@ -11,11 +11,13 @@ interface LockedPackage {
   readonly version?: string;
   readonly license?: string;
   readonly dev?: boolean;
+  /** A folder of this repository. */
+  readonly link?: boolean;
   readonly optional?: boolean;
 }
 
 const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as { packages: Record<string, LockedPackage> };
-const shipped = Object.entries(lock.packages).filter(([path, { dev }]) => path !== "" && !dev);
+const shipped = Object.entries(lock.packages).filter(([path, { dev, link }]) => path !== "" && !dev && !link);
 const refused = shipped.filter(
   ([, { license = "" }]) => !license.split(/[() ]+|AND|OR/).every((part) => part === "" || ACCEPTED.has(part)),
 );

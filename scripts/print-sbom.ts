@@ -10,7 +10,9 @@ try {
   const { devDependencies: _, ...manifest } = JSON.parse(readFileSync("package.json", "utf8"));
   const lock = JSON.parse(readFileSync("package-lock.json", "utf8"));
   delete lock.packages[""].devDependencies;
-  for (const [path, { dev }] of Object.entries<{ dev?: boolean }>(lock.packages)) if (dev) delete lock.packages[path];
+  for (const [path, { dev, link }] of Object.entries<{ dev?: boolean; link?: boolean }>(lock.packages)) {
+    if (dev || link) delete lock.packages[path];
+  }
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
   writeFileSync(join(folder, "package-lock.json"), JSON.stringify(lock));
   const args = ["sbom", "--sbom-format", "cyclonedx", "--sbom-type", "application", "--package-lock-only"];
