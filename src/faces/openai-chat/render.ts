@@ -16,6 +16,8 @@ export interface RenderOptions {
   readonly customTools: ReadonlySet<string>;
 }
 
+const TIER = { service_tier: "default" } as const;
+
 type Choice = Official<ChatCompletionChunk.Choice>;
 
 /** The official type has calls of custom tools in whole answers alone; in a stream they are the same, for clients of our own. */
@@ -51,7 +53,7 @@ export class ChunkRenderer implements TextRenderer {
     this.#includesUsage = includesUsage;
     this.#thinker = new ThinkingWriter(thinking);
     this.#customTools = customTools;
-    const chunk = JSON.stringify(this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: null }]));
+    const chunk = JSON.stringify(this.#chunk([{ index: 0, delta: {}, finish_reason: null }]));
     const at = chunk.lastIndexOf("{}");
     this.#beforeDelta = `data: ${chunk.slice(0, at)}`;
     this.#afterDelta = `${chunk.slice(at + 2)}\n\n`;
@@ -149,10 +151,11 @@ export class ChunkRenderer implements TextRenderer {
   }
 
   #end(reason: DoneReason): string {
-    const finish = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: finishReason(reason) }]);
+    const choice = { index: 0, delta: {}, logprobs: null, finish_reason: finishReason(reason) };
+    const finish = this.#chunk([choice], true);
     const usage =
       this.#includesUsage && this.#usage
-        ? `data: ${JSON.stringify({ ...this.#chunk([]), usage: usageObject(this.#usage) })}\n\n`
+        ? `data: ${JSON.stringify({ ...this.#chunk([], true), usage: usageObject(this.#usage) })}\n\n`
         : "";
     return `data: ${JSON.stringify(finish)}\n\n${usage}data: [DONE]\n\n`;
   }
@@ -161,9 +164,10 @@ export class ChunkRenderer implements TextRenderer {
     return this.#beforeDelta + JSON.stringify(delta) + this.#afterDelta;
   }
 
-  #chunk(choices: readonly Choice[]): Official<ChatCompletionChunk> {
+  /** Constants that the service repeats in every chunk are at the end alone: no token costs bytes for them. */
+  #chunk(choices: readonly Choice[], isEnd = false): Official<ChatCompletionChunk> {
     const { id, created, model } = this.#head;
-    const chunk = { id, object: "chat.completion.chunk", created, model, choices, service_tier: "default" } as const;
+    const chunk = { id, object: "chat.completion.chunk", created, model, choices, ...(isEnd && TIER) } as const;
     return this.#includesUsage ? { ...chunk, usage: null } : chunk;
   }
 }

@@ -18,8 +18,8 @@ const head = { id: "chatcmpl-r1", object: "chat.completion.chunk", created: CREA
 const written = (...chunks: object[]) => chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
 const chunk = (delta: object, finish_reason: string | null = null) => ({
   ...head,
-  choices: [{ index: 0, delta, logprobs: null, finish_reason }],
-  service_tier: "default",
+  choices: [{ index: 0, delta, ...(finish_reason !== null && { logprobs: null }), finish_reason }],
+  ...(finish_reason !== null && { service_tier: "default" }),
 });
 const role = chunk({ role: "assistant", content: "", refusal: null });
 
