@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import type { Socket } from "node:net";
 import { restOriginOf } from "../config/backend-origin.ts";
 import { secretOf } from "../config/key-file.ts";
 import type { AccessTokens } from "../core/access/access.ts";
@@ -7,6 +8,7 @@ import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 import { type CursorFaceParts, type GatewayKeys, invalidToken } from "../faces/cursor/index.ts";
 import type { Log } from "../observe/log.ts";
+import { ConnectionLimit } from "../server/connections.ts";
 import { createSiteCheck } from "../server/gate/gate.ts";
 import { OWNER } from "../server/gate/keys/caller-keys.ts";
 import { digestOf } from "../server/gate/keys/digest.ts";
@@ -18,7 +20,7 @@ import { Refusal } from "../server/refusal.ts";
 import { createConnectionPool } from "../wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
-import { ServerExchange, type ServerRequest } from "../wire/http/server-exchange.ts";
+import { ServerExchange, type ServerRequest, STRANGERS } from "../wire/http/server-exchange.ts";
 import { listenForBoth } from "../wire/http/server-listener.ts";
 import { createOwnAccounts } from "./accounts/own-accounts.ts";
 import type { Capture } from "./capture/open-capture.ts";
@@ -99,7 +101,16 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     onBug: (error) => log.error({ cause: error instanceof Error ? error.stack : String(error) }, "cursor face"),
   });
 
-  let connections = 0;
+  /** Connections that carried a call of a caller who is known here. */
+  const trusted = new WeakSet<Socket>();
+  const isKnown = ({ sender }: ServerExchange) => sender !== STRANGERS;
+  const connections = new ConnectionLimit(limits.connections, {
+    // A stranger's call is no reason to keep a connection before the backend has answered it.
+    busy: () =>
+      new Set([...active].flatMap((call) => (isKnown(call) || call.hasResponded ? (socketOf(call) ?? []) : []))),
+    isTrusted: (socket) => trusted.has(socket),
+  });
+  const socketOf = ({ request }: ServerExchange): Socket | undefined => listener.socketOf(request);
   const active = new Set<ServerExchange>();
   // Replaced once the port is known. Until then every request is refused.
   let gate: (request: ServerRequest) => void = () => {
@@ -115,12 +126,18 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     });
     try {
       gate(exchange.request);
-      if (active.size > limits.connections) throw new Refusal(503, "busy", "Too many calls are under way.");
+      if (active.size > limits.connections) {
+        const oldest = [...active].find((call) => !isKnown(call) && !call.hasResponded && call !== exchange);
+        if (!oldest) throw new Refusal(503, "busy", "Too many calls are under way.");
+        oldest.reset();
+      }
     } catch (error) {
       refuse(exchange, error);
       return;
     }
     face.answer(exchange);
+    const socket = isKnown(exchange) && socketOf(exchange);
+    if (socket) trusted.add(socket);
   };
   const listener = await listenForBoth({
     host: HOST,
@@ -136,15 +153,9 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
       maxHeaderListPairs: limits.headerCount,
       settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: limits.headerBytes, enablePush: false },
     },
-    onConnection(socket) {
-      if (connections >= limits.connections) {
-        socket.destroy();
-        return;
-      }
-      connections++;
-      socket.once("close", () => connections--);
-    },
-    onRequest: (request, response) => onExchange(new ServerExchange(request, response)),
+    firstBytesMs: limits.headersTimeoutMs,
+    onConnection: (socket) => connections.add(socket),
+    onRequest: (request, response) => onExchange(new ServerExchange(request, response, options.admission.bodies)),
   }).catch((error) => {
     throw listenError(error, config.cursorPort);
   });

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -37,6 +38,9 @@ interface Limited {
 
 const sum = (pieces: readonly number[]): number => pieces.reduce((all, one) => all + one, 0);
 const bytes = (length: number): Buffer => Buffer.alloc(length, "x");
+const exchangeOf = (pieces: readonly number[]): ServerExchange =>
+  new ServerExchange(Object.assign(bodyOf(pieces), { headers: {} }) as never, new EventEmitter() as never);
+
 const bodyOf = (pieces: readonly number[]): Readable => Readable.from(pieces.map(bytes), { objectMode: false });
 
 /** Cuts the bytes where the pieces end; the rest is the last one. */
@@ -159,15 +163,11 @@ const LIMITS: Readonly<Record<string, Limited>> = {
   },
   "a body of Cursor's client": {
     limit: 100,
-    take: (pieces) =>
-      ServerExchange.prototype.readBody.call({ request: bodyOf(pieces), isBodyless: false } as never, 100),
+    take: (pieces) => exchangeOf(pieces).readBody(100),
   },
   "an upload of Cursor's client": {
     limit: 100,
-    take: async (pieces) => {
-      const exchange = { request: bodyOf(pieces), isBodyless: false, isOver: false, onOver: () => {} };
-      return (await readHeld(exchange as unknown as ServerExchange, 100))?.isWhole;
-    },
+    take: async (pieces) => (await readHeld(exchangeOf(pieces), 100))?.isWhole,
   },
   "requests with unverified tokens": {
     limit: 5,

@@ -5,7 +5,7 @@ import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import { DashboardService } from "../../gen/aiserver/v1/dashboard_pb.ts";
 import { callUnary, requestJson } from "../../wire/connect/unary.ts";
-import type { ServerExchange } from "../../wire/http/server-exchange.ts";
+import { type ServerExchange, STRANGERS } from "../../wire/http/server-exchange.ts";
 import { FaceTokens } from "./face-tokens.ts";
 import { type Backend, isRest, originFor } from "./relay.ts";
 
@@ -62,6 +62,8 @@ const ME = "/v1/me";
 interface Known {
   readonly until: number;
   readonly principal: Promise<Principal | undefined>;
+  /** The id of the principal, once it is known. */
+  readonly id?: string | undefined;
 }
 
 /** Finds out who calls. */
@@ -103,12 +105,18 @@ export class Callers {
     if (caller.type === "key") return caller.principal;
     const token = bearerOf(asker);
     if (caller.type === "refused" || token === undefined) return undefined;
-    // The RPC interface does not know the API keys of the REST interface.
     const asksRest = isRest(asker.path);
-    const digest = hash("sha256", `${asksRest} ${token}`, "base64url");
+    const digest = digestOfCaller(asker) ?? "";
     const known = this.#known.get(digest);
     if (known && known.until > this.#now()) return known.principal;
     return this.#ask(digest, token, asksRest);
+  }
+
+  /** Whose share of the budget a call uses before its body is read. All callers that are not known share one. */
+  senderOf(asker: Asker, caller: Caller): string {
+    if (caller.type === "key") return caller.principal.id;
+    const known = this.#known.get(digestOfCaller(asker) ?? "");
+    return (known && known.until > this.#now() && known.id) || STRANGERS;
   }
 
   #ask(digest: string, token: string, asksRest: boolean): Promise<Principal | undefined> {
@@ -120,7 +128,7 @@ export class Callers {
     void asked.then(
       (principal) => {
         const until = this.#now() + (principal ? CONFIRMED_MS : REFUSED_MS);
-        this.#known.set(digest, { until, principal: asked });
+        this.#known.set(digest, { until, principal: asked, id: principal?.id });
       },
       // The next call asks again.
       () => this.#known.delete(digest),
@@ -156,6 +164,12 @@ const CURSOR: Caller = { type: "cursor" };
 
 export const bearerOf = (asker: Asker): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(asker.header("authorization") ?? "")?.[1];
+
+/** The RPC interface does not know the API keys of the REST interface. */
+function digestOfCaller(asker: Asker): string | undefined {
+  const token = bearerOf(asker);
+  return token === undefined ? undefined : hash("sha256", `${isRest(asker.path)} ${token}`, "base64url");
+}
 
 /** Cursor's REST interface also takes an API key as the user of Basic authentication. */
 const basicUserOf = (asker: Asker): string | undefined => decodeBasic(asker)?.split(":", 1)[0];

@@ -212,6 +212,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     }
     const caller = callers.identify(exchange);
     if (caller.type === "refused") throw refuseToken(exchange, caller.given);
+    exchange.sender = callers.senderOf(exchange, caller);
     const list = isFramed(exchange) ? undefined : MODEL_LISTS.get(key);
     if (caller.type === "key") await seat(exchange, caller.principal, list !== undefined || RUNS.has(key));
     if (key === RUN && exchange.transport === "h2") return answerRun(exchange);

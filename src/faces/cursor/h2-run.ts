@@ -11,6 +11,9 @@ import type { Held } from "./relay.ts";
 /** The largest message of a client that is read here. */
 export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
+/** A stream that names no model in so many messages is passed on. */
+const MAX_MESSAGES = 10;
+
 /** A stream whose client says nothing for so long is passed on: the backend knows what to do with it. */
 const FIRST_MESSAGE_MS = 30_000;
 
@@ -32,6 +35,7 @@ export function holdRun(exchange: ServerExchange): Promise<HeldRun | undefined> 
   const decoder = new FrameDecoder({ maxFrameBytes: MAX_MESSAGE_BYTES });
   return new Promise((resolve) => {
     let isSettled = false;
+    let [bytes, messages] = [0, 0];
     const settle = (run: HeldRun | undefined) => {
       if (isSettled) return;
       isSettled = true;
@@ -43,13 +47,16 @@ export function holdRun(exchange: ServerExchange): Promise<HeldRun | undefined> 
     const look = (payload: Uint8Array) => {
       const opening = readOpening(decode(payload));
       if (opening.type === "run") found(opening);
+      else if (++messages === MAX_MESSAGES) found(undefined);
     };
     const onFrame = (flags: number, payload: Uint8Array) => {
       if (isSettled) return;
       if ((flags & FLAG_COMPRESSED) === 0) look(payload);
+      else if (!exchange.hold(MAX_MESSAGE_BYTES)) found(undefined);
       else {
         request.pause();
         gunzip(payload, MAX_MESSAGE_BYTES)
+          .finally(() => exchange.release(MAX_MESSAGE_BYTES))
           .then(look)
           .then(
             () => isSettled || request.resume(),
@@ -59,8 +66,10 @@ export function holdRun(exchange: ServerExchange): Promise<HeldRun | undefined> 
     };
     const onData = (chunk: Buffer) => {
       chunks.push(chunk);
+      bytes += chunk.length;
       try {
-        decoder.push(chunk, onFrame);
+        if (bytes > MAX_MESSAGE_BYTES || !exchange.hold(chunk.length)) found(undefined);
+        else decoder.push(chunk, onFrame);
       } catch {
         // What cannot be read here is the backend's to refuse.
         found(undefined);
@@ -117,6 +126,7 @@ export function deliverMessages(
     onBroken(new ExcursorError("invalid-request", error.message, { cause: error }));
   };
   for (const chunk of chunks) onData(chunk);
+  exchange.release();
   request.on("data", onData);
   request.resume();
 }

@@ -100,7 +100,10 @@ export function pipe(
         void exchange.drained().then(() => upstream.resume());
       }
     },
-    drain: () => request.resume(),
+    drain() {
+      exchange.release();
+      request.resume();
+    },
     trailers: (trailers) => exchange.addTrailers(passedOn(trailers)),
     end() {
       isOver = true;
@@ -124,7 +127,9 @@ export function pipe(
     settle();
     upstream.abort();
   });
-  for (const chunk of held.chunks) upstream.write(chunk);
+  let isTaken = true;
+  for (const chunk of held.chunks) isTaken = upstream.write(chunk) && isTaken;
+  if (isTaken) exchange.release();
   if (held.isWhole) onEnd();
   else if (exchange.isBodyless) {
     onEnd();

@@ -11,6 +11,8 @@ export interface Uplink<Failure> {
 
 const MAX_WAITING = 1000;
 const MAX_BUFFERED_BYTES = 64 << 20;
+/** Of all runs together. */
+const MAX_WAITING_BYTES = 256 << 20;
 const MAX_REMEMBERED = 10_000;
 
 interface Room<Failure> {
@@ -31,7 +33,9 @@ export class Rendezvous<Failure> {
   /** Uploads whose download never came are dropped first. */
   readonly #rooms = new BoundedMap<string, Room<Failure>>(MAX_WAITING, {
     isBusy: ({ uplink }) => uplink !== undefined,
+    onEvicted: (room) => this.#take(room, -room.bufferedBytes),
   });
+  #waitingBytes = 0;
   readonly #over = new BoundedMap<string, true>(MAX_REMEMBERED);
 
   /** Takes one upload. Returns false if too many bytes are waiting. */
@@ -41,15 +45,16 @@ export class Rendezvous<Failure> {
     // A retry of an upload that was taken.
     if (seqno < room.nextSeqno || room.early.has(seqno)) return true;
     if (room.bufferedBytes + payload.length > MAX_BUFFERED_BYTES) return false;
+    if (this.#waitingBytes + payload.length > MAX_WAITING_BYTES) return false;
     room.early.set(seqno, payload);
-    room.bufferedBytes += payload.length;
+    this.#take(room, payload.length);
     for (;;) {
       const next = room.early.get(room.nextSeqno);
       if (!next) return true;
       room.early.delete(room.nextSeqno);
       room.nextSeqno += 1n;
       if (room.uplink) {
-        room.bufferedBytes -= next.length;
+        this.#take(room, -next.length);
         room.uplink.receive(next);
       } else {
         room.queue.push(next);
@@ -88,7 +93,7 @@ export class Rendezvous<Failure> {
     const room = this.#room(requestId);
     room.uplink = uplink;
     for (const payload of room.queue.splice(0)) {
-      room.bufferedBytes -= payload.length;
+      this.#take(room, -payload.length);
       uplink.receive(payload);
     }
     if (room.failure) uplink.stop(room.failure);
@@ -96,8 +101,20 @@ export class Rendezvous<Failure> {
 
   /** Ends the run. Later uploads are accepted and dropped. */
   leave(requestId: string): void {
-    this.#rooms.delete(requestId);
+    this.forget(requestId);
     this.#over.set(requestId, true);
+  }
+
+  /** Drops what is known of a run. */
+  forget(requestId: string): void {
+    const room = this.#rooms.get(requestId);
+    if (room) this.#take(room, -room.bufferedBytes);
+    this.#rooms.delete(requestId);
+  }
+
+  #take(room: Room<Failure>, bytes: number): void {
+    room.bufferedBytes += bytes;
+    this.#waitingBytes += bytes;
   }
 
   #room(requestId: string): Room<Failure> {

@@ -20,6 +20,18 @@ type SharedSession = Http2Session & { [OPEN_EXCHANGES]?: Set<ServerExchange> };
 export type ServerRequest = IncomingMessage | Http2ServerRequest;
 export type ServerReply = ServerResponse | Http2ServerResponse;
 
+/** Limits what is held of all requests, and of those of one sender. `check` throws if there is no room. */
+export interface HeldBudget {
+  check(sender: string, bytes: number): void;
+  add(sender: string, bytes: number): void;
+}
+
+/** The sender of every request whose caller is not known. */
+export const STRANGERS = "strangers";
+
+/** How long a body that is read whole may take. */
+const BODY_MS = 30_000;
+
 /** Sees an answer as it is sent. */
 export interface ReplyWatcher {
   head(status: number, headers: OutgoingHttpHeaders): void;
@@ -36,6 +48,11 @@ export class ServerExchange {
   readonly query: URLSearchParams;
   readonly request: ServerRequest;
   protected readonly response: ServerReply;
+  /** Whose share of the budget the request uses. Set before its body is read. */
+  sender: string = STRANGERS;
+  readonly #budget: HeldBudget | undefined;
+  #held = 0;
+  #isClosed = false;
   #drained: Promise<void> | undefined;
   /** The open exchanges of its connection of HTTP/2, this one included. */
   #onConnection: ReadonlySet<ServerExchange> | undefined;
@@ -43,7 +60,9 @@ export class ServerExchange {
   #head: Parameters<ReplyWatcher["head"]> | undefined;
   #watcher: ReplyWatcher | undefined;
 
-  constructor(request: ServerRequest, response: ServerReply) {
+  /** Without a budget, what is held has no limit but its own. */
+  constructor(request: ServerRequest, response: ServerReply, budget?: HeldBudget) {
+    this.#budget = budget;
     this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
     this.method = request.method ?? "GET";
     this.target = request.url ?? "/";
@@ -56,6 +75,10 @@ export class ServerExchange {
     // A vanished peer is an ordinary event here; without a listener it would end the process.
     request.on("error", () => {});
     response.on("error", () => {});
+    response.once("close", () => {
+      this.#isClosed = true;
+      this.release();
+    });
     this.#joinConnection();
   }
 
@@ -82,10 +105,31 @@ export class ServerExchange {
       listener(!this.response.writableEnded);
     };
     this.response.once("finish", tell).once("close", tell);
+    if (this.#isClosed) queueMicrotask(tell);
+  }
+
+  /** Counts bytes of the request that are held. Returns false if there is no room for them. */
+  hold(bytes: number): boolean {
+    if (this.#isClosed) return false;
+    try {
+      this.#budget?.check(this.sender, bytes);
+    } catch {
+      return false;
+    }
+    this.#budget?.add(this.sender, bytes);
+    this.#held += bytes;
+    return true;
+  }
+
+  /** So many bytes are not held any more; by default, none is. */
+  release(bytes = this.#held): void {
+    const released = Math.min(bytes, this.#held);
+    this.#held -= released;
+    if (released > 0) this.#budget?.add(this.sender, -released);
   }
 
   get isOver(): boolean {
-    return this.response.destroyed || this.response.writableEnded;
+    return this.#isClosed || this.response.destroyed || this.response.writableEnded;
   }
 
   get hasResponded(): boolean {
@@ -114,10 +158,16 @@ export class ServerExchange {
     }
     const chunks: Buffer[] = [];
     let length = 0;
-    for await (const chunk of this.#body()) {
-      length += chunk.length;
-      if (length > maxBytes) throw new ExcursorError("too-large", `The body exceeds ${maxBytes} bytes.`);
-      chunks.push(chunk);
+    const late = this.#budget && setTimeout(() => this.reset(), BODY_MS).unref();
+    try {
+      for await (const chunk of this.#body()) {
+        length += chunk.length;
+        if (length > maxBytes) throw new ExcursorError("too-large", `The body exceeds ${maxBytes} bytes.`);
+        if (!this.hold(chunk.length)) throw new ExcursorError("too_many_bodies");
+        chunks.push(chunk);
+      }
+    } finally {
+      clearTimeout(late);
     }
     return Buffer.concat(chunks);
   }

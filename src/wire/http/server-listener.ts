@@ -7,6 +7,7 @@ import {
   createServer as createHttp2Server,
   type ServerOptions as Http2Options,
   type Http2Server,
+  type Http2Session,
   type ServerHttp2Session,
 } from "node:http2";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
@@ -16,6 +17,8 @@ import type { ServerReply, ServerRequest } from "./server-exchange.ts";
 /** A listener for HTTP/1.1 and HTTP/2 on one port. */
 export interface ServerListener {
   readonly port: number;
+  /** Returns the connection of a request, of either version. */
+  socketOf(request: ServerRequest): Socket | undefined;
   /** Stops accepting, tells HTTP/2 peers to go away, and resolves when the last connection is closed. */
   close(): Promise<void>;
   /** Drops every connection at once. */
@@ -34,6 +37,8 @@ export interface ServerListenerOptions {
   readonly watchHttp2?: ((socket: Socket, session: () => ServerHttp2Session | undefined) => Duplex) | undefined;
   /** Sees each connection first. One that it destroys is not served. */
   readonly onConnection?: ((socket: Socket) => void) | undefined;
+  /** How long a connection may take for the bytes that tell its version. Default: any time. */
+  readonly firstBytesMs?: number | undefined;
   readonly onRequest: (request: ServerRequest, response: ServerReply) => void;
 }
 
@@ -54,6 +59,7 @@ export async function listenForBoth(options: ServerListenerOptions): Promise<Ser
   const { onRequest } = options;
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
+  const socketOf = new WeakMap<Http2Session, Socket>();
   const http1 = createHttp1Server(options.http1 ?? {}, onRequest);
   const http2 =
     options.createTlsServer?.() ?? createHttp2Server({ maxSessionMemory: SESSION_MEMORY_MB, ...options.http2 });
@@ -70,7 +76,16 @@ export async function listenForBoth(options: ServerListenerOptions): Promise<Ser
     ? (http2 as unknown as Server)
     : createTcpServer({ noDelay: true }, (socket) => {
         options.onConnection?.(socket);
-        if (!socket.destroyed) sniff(socket, http1, http2, options.watchHttp2);
+        if (socket.destroyed) return;
+        const late = options.firstBytesMs && setTimeout(() => socket.destroy(), options.firstBytesMs).unref();
+        void sniff(socket, http1, () => {
+          let session: ServerHttp2Session | undefined;
+          http2.once("session", (opened) => {
+            session = opened;
+            socketOf.set(opened, socket);
+          });
+          http2.emit("connection", options.watchHttp2 ? options.watchHttp2(socket, () => session) : socket);
+        }).then(() => clearTimeout(late));
       });
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -84,6 +99,8 @@ export async function listenForBoth(options: ServerListenerOptions): Promise<Ser
 
   return {
     port: (server.address() as AddressInfo).port,
+    socketOf: (request) =>
+      "stream" in request ? request.stream.session && socketOf.get(request.stream.session) : request.socket,
     close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.close();
@@ -98,30 +115,19 @@ export async function listenForBoth(options: ServerListenerOptions): Promise<Ser
   };
 }
 
-/** Gives a connection to the server that speaks its version. */
-function sniff(
-  socket: Socket,
-  http1: Http1Server,
-  http2: Http2Server,
-  watch: ServerListenerOptions["watchHttp2"],
-): void {
+/** Gives a connection to the server that speaks its version. Resolves when that is known. */
+function sniff(socket: Socket, http1: Http1Server, toHttp2: () => void): Promise<void> {
   let head = Buffer.alloc(0);
-  const onReadable = () => {
-    for (let chunk = socket.read(); chunk; chunk = socket.read()) head = Buffer.concat([head, chunk]);
-    if (head.length < 3) return;
-    socket.off("readable", onReadable);
-    socket.unshift(head);
-    if (!isHttp2Preface(head)) {
-      http1.emit("connection", socket);
-      return;
-    }
-    let session: ServerHttp2Session | undefined;
-    if (watch) {
-      http2.once("session", (opened) => {
-        session = opened;
-      });
-    }
-    http2.emit("connection", watch ? watch(socket, () => session) : socket);
-  };
-  socket.on("readable", onReadable);
+  return new Promise((resolve) => {
+    const onReadable = () => {
+      for (let chunk = socket.read(); chunk; chunk = socket.read()) head = Buffer.concat([head, chunk]);
+      if (head.length < 3) return;
+      socket.off("readable", onReadable);
+      socket.unshift(head);
+      if (isHttp2Preface(head)) toHttp2();
+      else http1.emit("connection", socket);
+      resolve();
+    };
+    socket.on("readable", onReadable);
+  });
 }

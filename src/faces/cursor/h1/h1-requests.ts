@@ -16,7 +16,10 @@ import type { Held } from "../relay.ts";
 export const MAX_APPEND_BYTES = 2 * MAX_MESSAGE_BYTES + 1024;
 export const MAX_DOWNLOAD_BYTES = 64 * 1024;
 
-/** Reads a body up to a limit. The rest, if there is any, stays in the request. Undefined if the client is gone. */
+/** A body that takes longer is passed on. */
+const HELD_MS = 30_000;
+
+/** Reads a body as far as there is room and time. The rest stays in the request. Undefined if the client is gone. */
 export function readHeld(exchange: ServerExchange, maxBytes: number): Promise<Held | undefined> {
   const { request } = exchange;
   if (exchange.isBodyless) {
@@ -27,14 +30,16 @@ export function readHeld(exchange: ServerExchange, maxBytes: number): Promise<He
   let bytes = 0;
   return new Promise((resolve) => {
     const settle = (held: Held | undefined) => {
+      clearTimeout(late);
       request.off("data", onData).off("end", onEnd).pause();
       resolve(held);
     };
     const onData = (chunk: Buffer) => {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes > maxBytes) settle({ chunks, isWhole: false });
+      if (bytes > maxBytes || !exchange.hold(chunk.length)) settle({ chunks, isWhole: false });
     };
+    const late = setTimeout(() => settle({ chunks, isWhole: false }), HELD_MS).unref();
     const onEnd = () => settle({ chunks, isWhole: true });
     request.on("data", onData).on("end", onEnd);
     exchange.onOver(() => settle(undefined));
@@ -47,7 +52,9 @@ export async function readUpload(exchange: ServerExchange, { chunks, isWhole }: 
   const body = Buffer.concat(chunks);
   try {
     const isGzip = exchange.header("content-encoding") === "gzip";
-    const request = fromBinary(BidiAppendRequestSchema, isGzip ? await gunzip(body, MAX_APPEND_BYTES) : body);
+    if (isGzip && !exchange.hold(MAX_APPEND_BYTES)) return undefined;
+    const plain = isGzip ? gunzip(body, MAX_APPEND_BYTES).finally(() => exchange.release(MAX_APPEND_BYTES)) : body;
+    const request = fromBinary(BidiAppendRequestSchema, await plain);
     return findAppendProblem(request) === undefined ? readAppend(request) : undefined;
   } catch {
     return undefined;

@@ -18,9 +18,11 @@ const HEADERS_AFTER_MS = 100;
 /** A run whose append 0 does not come is passed on after this long. */
 const FIRST_APPEND_MS = 30_000;
 
-/** Bytes of all appends that wait for the append 0 of their run. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** A run that nobody asks for is forgotten after this long. */
+const IDLE_MS = 30_000;
 const MAX_ROOMS = 10_000;
+/** Clients send UUIDs. */
+const MAX_ID = 128;
 
 interface Room {
   /** Settles with append 0. */
@@ -30,6 +32,9 @@ interface Room {
   known: Verdict | undefined;
   /** Append 0 is here, and the verdict is being found. */
   isOpened: boolean;
+  /** The calls of the run that are under way. */
+  calls: number;
+  idle: NodeJS.Timeout | undefined;
 }
 
 export interface Http1RunsOptions {
@@ -49,10 +54,9 @@ export interface Http1RunsOptions {
  */
 export class Http1Runs {
   readonly #options: Http1RunsOptions;
-  readonly #rooms = new BoundedMap<string, Room>(MAX_ROOMS, { onEvicted: (room) => room.settle(RELAY) });
+  readonly #rooms = new BoundedMap<string, Room>(MAX_ROOMS, { isBusy: ({ calls }) => calls > 0 });
   readonly #uploads = new Rendezvous<ExcursorError>();
   readonly #patienceMs: number;
-  #waitingBytes = 0;
 
   constructor(options: Http1RunsOptions) {
     this.#options = options;
@@ -64,7 +68,7 @@ export class Http1Runs {
     const isRelayed = id !== undefined && this.#rooms.get(id)?.known?.type === "relay";
     const held = isRelayed ? undefined : await readHeld(exchange, MAX_APPEND_BYTES);
     const append = held && (await readUpload(exchange, held));
-    if (!held || !append) {
+    if (!held || !append || append.requestId.length > MAX_ID) {
       relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
@@ -82,17 +86,18 @@ export class Http1Runs {
   async download(exchange: ServerExchange, kind: "stream" | "poll" = "stream"): Promise<void> {
     const held = await readHeld(exchange, MAX_DOWNLOAD_BYTES);
     const requestId = held?.isWhole ? readRequestId(exchange, held, kind) : undefined;
-    if (!held || requestId === undefined) {
+    if (!held || requestId === undefined || requestId.length > MAX_ID) {
       if (held) relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
-    const room = this.#room(requestId);
+    const room = this.#room(requestId, exchange);
     await Promise.race([room.verdict, after(HEADERS_AFTER_MS, exchange)]);
     if (!room.known && !exchange.isOver && streamFormat(exchange.header("content-type"))) openEarly(exchange);
     const verdict = await this.#awaitVerdict(room, exchange);
     if (exchange.isOver) return;
     room.settle(verdict);
     if (verdict.type === "own") this.#options.onOwnCall?.(exchange, held, requestId);
+    if (verdict.type === "own") exchange.release();
     if (verdict.type === "refused") endWith(exchange, verdict.error);
     else if (verdict.type === "own" && kind === "poll") endWith(exchange, notPolled());
     else if (verdict.type === "own" && !refusesType(exchange)) await this.#serve(exchange, requestId, verdict);
@@ -140,14 +145,14 @@ export class Http1Runs {
   }
 
   async #verdictOf(append: Append, exchange: ServerExchange): Promise<Verdict> {
-    const room = this.#room(append.requestId);
+    const room = this.#room(append.requestId, exchange);
     if (room.known) return room.known;
     if (append.seqno === 0n && !room.isOpened) {
       room.isOpened = true;
       room.settle(await this.#options.decide(exchange, openingOf(append.payload)));
       return room.verdict;
     }
-    return this.#wait(append, this.#awaitVerdict(room, exchange));
+    return this.#awaitVerdict(room, exchange);
   }
 
   /** Waits for append 0. A run without one is the backend's to refuse. */
@@ -155,26 +160,26 @@ export class Http1Runs {
     return Promise.race([room.verdict, after(this.#patienceMs, exchange).then(() => RELAY)]);
   }
 
-  async #wait<T>({ payload }: Append, work: Promise<T>): Promise<T> {
-    if (this.#waitingBytes + payload.length > MAX_WAITING_BYTES) {
-      throw new ExcursorError("too-large", "Too many messages wait for the beginning of their runs.");
-    }
-    this.#waitingBytes += payload.length;
-    try {
-      return await work;
-    } finally {
-      this.#waitingBytes -= payload.length;
-    }
+  /** Returns the room of a run, for as long as this call of it is under way and a while longer. */
+  #room(requestId: string, exchange: ServerExchange): Room {
+    const room = this.#rooms.get(requestId) ?? this.#open(requestId);
+    clearTimeout(room.idle);
+    room.calls++;
+    exchange.onOver(() => {
+      room.calls--;
+      if (room.calls === 0) room.idle = setTimeout(() => this.#forget(requestId, room), IDLE_MS).unref();
+    });
+    return room;
   }
 
-  #room(requestId: string): Room {
-    const existing = this.#rooms.get(requestId);
-    if (existing) return existing;
+  #open(requestId: string): Room {
     const { promise, resolve } = Promise.withResolvers<Verdict>();
     const room: Room = {
       verdict: promise,
       known: undefined,
       isOpened: false,
+      calls: 0,
+      idle: undefined,
       settle(verdict) {
         room.known ??= verdict;
         resolve(room.known);
@@ -182,6 +187,12 @@ export class Http1Runs {
     };
     this.#rooms.set(requestId, room);
     return room;
+  }
+
+  #forget(requestId: string, room: Room): void {
+    if (room.calls > 0 || this.#rooms.get(requestId) !== room) return;
+    this.#rooms.delete(requestId);
+    this.#uploads.forget(requestId);
   }
 }
 
