@@ -10,7 +10,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   process.stdout.on("error", onOutputError);
   process.stderr.on("error", () => {});
   // Node would print an uncaught error as it is, secrets included.
-  process.on("uncaughtException", (error) => process.exit(reportError(error)));
+  process.on("uncaughtException", (error) => void reportError(error).then((code) => process.exit(code)));
   try {
     ensureHome(process.env);
     await createProgram().parseAsync(
@@ -19,7 +19,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   } catch (error) {
     // Commander has already printed its own errors.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-    else process.exitCode = reportError(error);
+    else process.exitCode = await reportError(error);
   }
 }
 
@@ -35,7 +35,7 @@ const startsSetup = (args: readonly string[]): boolean =>
  * A reader that stops reading (`| head`) must not end the gateway. Any other failure, such as a full disk, must not look
  * like success: the output may have been a key that is shown only once.
  */
-function onOutputError(error: NodeJS.ErrnoException): void {
+async function onOutputError(error: NodeJS.ErrnoException): Promise<void> {
   if (error.code === "EPIPE") return;
-  process.exitCode = reportError(error);
+  process.exitCode = await reportError(error);
 }

@@ -24,14 +24,14 @@ import type { Simulator } from "../sim/server.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
 import { type Accounts, openAccounts } from "./accounts/open-accounts.ts";
 import { type Capture, openCapture } from "./capture/open-capture.ts";
-import { openConfiguredCluster, passwordsIn } from "./cluster/open-configured-cluster.ts";
+import { openConfiguredCluster } from "./cluster/open-configured-cluster.ts";
 import { shareKeys } from "./cluster/share-keys.ts";
 import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
 import { composeDashboard, type DashboardServices } from "./dashboard/compose-dashboard.ts";
 import { DRIVERS } from "./drivers.ts";
 import { FACES } from "./faces.ts";
-import { givenSecrets } from "./given-secrets.ts";
 import type { Config, LoadedConfig } from "./load-config.ts";
+import { secretsOf } from "./secrets-of.ts";
 import { startBridge } from "./start-bridge.ts";
 import { startCursorFace } from "./start-cursor-face.ts";
 import { startOllama } from "./start-ollama.ts";
@@ -111,9 +111,7 @@ export async function openEngine(
   member?: GatewayIdentity,
 ): Promise<OpenEngine> {
   const { values: config, home } = loaded;
-  const redactor = createRedactor();
-  if (config.token) redactor.add(config.token.reveal());
-  for (const secret of [...givenSecrets(), ...passwordsIn(config.cluster.redis)]) redactor.add(secret);
+  const redactor = createRedactor(secretsOf(loaded));
   const logTail = new LogTail();
   const log = createLog({
     level: config.logLevel,

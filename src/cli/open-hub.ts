@@ -2,11 +2,11 @@ import { homedir } from "node:os";
 import { openServerLogins } from "../app/hub/open-server-logins.ts";
 import { loadConfig } from "../app/load-config.ts";
 import { homeFolder } from "../config/home.ts";
+import { printable } from "../core/printable.ts";
 import { createHub, type Hub } from "../mcp/hub.ts";
 import { createAuthorization } from "../mcp/oauth/authorization.ts";
 import { type FoundServers, findServers, type ServerPlaces } from "../mcp/servers/server-files.ts";
 import { checkTools } from "../mcp/tools/tool-pins.ts";
-import { printable } from "./terminal/printable.ts";
 
 export const serverPlaces = (): ServerPlaces => ({
   home: homeFolder(process.env),

@@ -1,5 +1,5 @@
-import { ownFolders, ownSecrets } from "../app/capture/own-secrets.ts";
 import { loadConfig } from "../app/load-config.ts";
+import { ownFolders, secretsOf } from "../app/secrets-of.ts";
 import { Masker } from "../capture/mask/masker.ts";
 import { MaskedCapture } from "../capture/masked-capture.ts";
 
@@ -9,5 +9,5 @@ export const openMaskedCapture = (file: string): MaskedCapture => new MaskedCapt
 /** Creates a masker that knows the secrets of this machine. */
 export function createMasker(): Masker {
   const loaded = loadConfig({ flags: {}, environment: process.env });
-  return new Masker([...ownSecrets(loaded), ...ownFolders(loaded.home)]);
+  return new Masker([...secretsOf(loaded), ...ownFolders(loaded.home)]);
 }

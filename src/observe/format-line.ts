@@ -1,4 +1,5 @@
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
+import { printable } from "../core/printable.ts";
 
 const COLOURS = { warn: "yellow", error: "red", fatal: "red", debug: "gray", trace: "gray" } as const;
 
@@ -6,9 +7,9 @@ const COLOURS = { warn: "yellow", error: "red", fatal: "red", debug: "gray", tra
 export function formatLine(json: string): string {
   const { time, level, msg, ...facts } = JSON.parse(json) as Record<string, unknown>;
   const clock = String(time).slice(11, 19);
-  const pairs = Object.entries(facts).map(([name, value]) => `${name}=${printable(value)}`);
+  const pairs = Object.entries(facts).map(([name, value]) => `${name}=${onOneLine(value)}`);
   const colour = COLOURS[level as keyof typeof COLOURS];
-  const text = `${printable(msg)}${pairs.length === 0 ? "" : ` ${styled("dim", pairs.join(" "))}`}`;
+  const text = `${onOneLine(msg)}${pairs.length === 0 ? "" : ` ${styled("dim", pairs.join(" "))}`}`;
   return `${styled("dim", clock)} ${colour ? `${styled(colour, String(level))} ${text}` : text}\n`;
 }
 
@@ -16,8 +17,6 @@ export function formatLine(json: string): string {
 const styled = (format: "dim" | (typeof COLOURS)[keyof typeof COLOURS], text: string): string =>
   styleText(format, text, { stream: process.stderr });
 
-/** Returns the value on one line, without terminal control characters. */
-function printable(value: unknown): string {
-  const text = typeof value === "string" ? stripVTControlCharacters(value) : JSON.stringify(value);
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, " ");
-}
+/** Returns the value on one line. */
+const onOneLine = (value: unknown): string =>
+  printable(typeof value === "string" ? value : JSON.stringify(value)).replace(/[\n\t\p{Cf}]/gu, " ");

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { printableJson } from "../core/printable.ts";
 import { formatLine } from "./format-line.ts";
 import type { Redactor } from "./redactor.ts";
 
@@ -35,7 +36,7 @@ export function createLog({ level, redactor, write, isPretty, onLine }: LogOptio
     if (LEVELS.indexOf(own) < LEVELS.indexOf(level)) return () => {};
     return (fields: Fields, message: string) => {
       const line = `{"level":"${own}","time":"${new Date().toISOString()}",${factsOf(fields, message)}\n`;
-      const safe = redactor.redact(escapeControls(line));
+      const safe = redactor.redact(printableJson(line));
       onLine?.(safe);
       write(isPretty ? formatLine(safe) : safe);
     };
@@ -59,9 +60,3 @@ function factsOf(fields: Fields, msg: string): string {
     return JSON.stringify({ facts: inspect(fields), msg }).slice(1);
   }
 }
-
-/** Control characters that JSON does not escape. A terminal would obey some; others reverse the text (SEC-53). */
-const CONTROLS = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-const escapeControls = (line: string): string =>
-  line.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -23,7 +23,8 @@ const MAX_KEPT = { own: Number.POSITIVE_INFINITY, caller: 256, account: 12, serv
 
 const REDACTED = "[redacted]";
 
-export function createRedactor(): Redactor {
+/** Knows these secrets from the beginning. */
+export function createRedactor(secrets: readonly string[] = []): Redactor {
   const forms = new SecretForms();
   const lists = new Map<string, BoundedMap<string, true>>();
   const listOf = (key: string, max: number) => {
@@ -32,7 +33,7 @@ export function createRedactor(): Redactor {
     return list;
   };
   const own = listOf("own", MAX_KEPT.own);
-  return {
+  const redactor: Redactor = {
     add(secret, origin = "own") {
       if (secret.length < SecretForms.MIN_LENGTH || (origin !== "own" && own.has(secret))) return;
       const [type, key] =
@@ -48,4 +49,6 @@ export function createRedactor(): Redactor {
       );
     },
   };
+  for (const secret of secrets) redactor.add(secret);
+  return redactor;
 }

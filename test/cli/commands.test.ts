@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runDemoTool } from "../../src/cli/demo-tools.ts";
 import { formatEnvironment } from "../../src/cli/terminal/format-environment.ts";
-import { printable } from "../../src/cli/terminal/printable.ts";
+import { printable } from "../../src/core/printable.ts";
 import { excursor } from "./support/excursor.ts";
 
 let home = "";

@@ -10,9 +10,9 @@ import type { CursorFaceParts } from "../../faces/cursor/index.ts";
 import { fileError } from "../../files/file-error.ts";
 import type { ClientTap } from "../../server/routes/client-tap.ts";
 import type { LoadedConfig } from "../load-config.ts";
+import { ownFolders, secretsOf } from "../secrets-of.ts";
 import { captureClients } from "./capture-clients.ts";
 import { captureOwnCalls } from "./capture-own-calls.ts";
-import { ownFolders, ownSecrets } from "./own-secrets.ts";
 import { markRunning } from "./running-captures.ts";
 
 export interface Capture {
@@ -54,7 +54,7 @@ export function openCapture(loaded: LoadedConfig, options: CaptureOptions): Capt
   };
   const writer = openWriter(file, limits.captureBytes, onEnd);
   const unmark = markRunning(home, file);
-  const secrets = ownSecrets(loaded);
+  const secrets = secretsOf(loaded);
   const recorder = new CaptureRecorder(writer, { secrets });
   return {
     file,

@@ -30,10 +30,6 @@ export async function openConfiguredCluster(config: Config, version: string, log
   }
 }
 
-/** Returns the password in the URL of Redis, for the redactor. */
-export const passwordsIn = (redis: Secret | undefined): readonly string[] =>
-  redis && URL.canParse(redis.reveal()) ? [decodeURIComponent(new URL(redis.reveal()).password)] : [];
-
 const defaultName = (port: number): string =>
   `${hostname().replaceAll(/[^\w.-]/g, "-")}-${port === 0 ? `pid${process.pid}` : port}`.slice(-64);
 

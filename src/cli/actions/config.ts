@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { loadConfig } from "../../app/load-config.ts";
 import { type ExplainedSetting, explainConfig } from "../../config/explain-config.ts";
+import { jsonText } from "../../core/printable.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
 export function showConfig(isJson: boolean): string {
   const loaded = loadConfig({ flags: {}, environment: process.env });
   const settings = explainConfig(loaded);
   const file = join(loaded.home, "config.json");
-  if (isJson) return `${JSON.stringify({ home: loaded.home, file, settings }, null, 2)}\n`;
+  if (isJson) return `${jsonText({ home: loaded.home, file, settings }, 2)}\n`;
   const rows = settings.map((setting) => [setting.key, shown(setting), setting.origin, setting.variable, setting.help]);
   const notes = [
     `Flags override the environment, and the environment overrides ${file}.`,

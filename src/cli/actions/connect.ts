@@ -6,6 +6,7 @@ import type { ConnectedClients } from "../../client-config/connected-clients.ts"
 import { GUIDES, RECIPES } from "../../client-config/recipes/index.ts";
 import { SNIPPETS } from "../../client-config/snippets.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { jsonText } from "../../core/printable.ts";
 import { askInDialect, dialectTitle } from "../dialects/ask-in-dialect.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 import { checkPortIsKnown, findGateway, gatewayAddress } from "../gateway-address.ts";
@@ -50,7 +51,7 @@ export async function runConnect(named: string | undefined, flags: ConnectFlags)
   const snippet = SNIPPETS.find(({ id }) => id === client);
   if (snippet) {
     const text = snippet.text({ ...gatewayAddress(flags), model: flags.model });
-    process.stdout.write(flags.json ? `${JSON.stringify({ client: snippet.id, text })}\n` : text);
+    process.stdout.write(flags.json ? `${jsonText({ client: snippet.id, text })}\n` : text);
     return;
   }
   const recipe = findRecipe(client);
@@ -128,7 +129,7 @@ function formatState(connectedClients: ConnectedClients, isJson: boolean): strin
   const connected = new Map(connectedClients.list().map((connection) => [connection.id, connection]));
   const rows = RECIPES.map(({ id, title }) => ({ id, title, connection: connected.get(id) }));
   if (isJson) {
-    return `${JSON.stringify(rows.map(({ id, connection }) => ({ client: id, file: connection?.file ?? null, changed: connection?.isChanged ?? false })))}\n`;
+    return `${jsonText(rows.map(({ id, connection }) => ({ client: id, file: connection?.file ?? null, changed: connection?.isChanged ?? false })))}\n`;
   }
   return formatTable(
     ["CLIENT", "NAME", "CONNECTED"],

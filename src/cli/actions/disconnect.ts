@@ -1,5 +1,6 @@
 import { openConnectedClients } from "../../app/open-connected-clients.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { jsonText } from "../../core/printable.ts";
 
 export interface DisconnectFlags {
   readonly fromBackup: boolean;
@@ -15,7 +16,7 @@ export function runDisconnect(clients: readonly string[], { fromBackup, json }: 
   }
   const restored = ids.flatMap((id) => connectedClients.disconnect(id, { fromBackup }) ?? []);
   if (json) {
-    process.stdout.write(`${JSON.stringify(restored.map(({ id, file }) => ({ client: id, file })))}\n`);
+    process.stdout.write(`${jsonText(restored.map(({ id, file }) => ({ client: id, file })))}\n`);
     return;
   }
   for (const { id, file, isChanged } of restored) {

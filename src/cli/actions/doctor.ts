@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { openAccounts } from "../../app/accounts/open-accounts.ts";
 import { loadConfig } from "../../app/load-config.ts";
+import { jsonText } from "../../core/printable.ts";
 import { examine, type NamedFinding } from "../doctor/examine.ts";
 import { openVersionProbe } from "../doctor/open-version-probe.ts";
 import { probeVersions } from "../doctor/probe-versions.ts";
@@ -23,7 +24,7 @@ export async function runDoctor({ account, upstream, json, probeVersion, ...flag
     ? await askForVersions(settings)
     : await examine({ ...flags, settings, onCheck: startSpinner, ...(!json && { onFinding: show }) });
   if (probeVersion && !json) for (const finding of findings) show(finding);
-  if (json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
+  if (json) process.stdout.write(`${jsonText(findings, 2)}\n`);
   process.exitCode = exitCode(findings);
 }
 

@@ -6,6 +6,7 @@ import { editJson } from "../../client-config/edit-json.ts";
 import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { jsonText } from "../../core/printable.ts";
 import type { JsonValue } from "../../core/turn.ts";
 import { writePrivate } from "../../files/write-private.ts";
 import { checkPortIsKnown, findGateway, gatewayAddress } from "../gateway-address.ts";
@@ -41,7 +42,7 @@ export async function runGuide(guide: ClientGuide, flags: GuideFlags): Promise<v
   const steps = guide.steps(gateway);
   if (flags.json) {
     const outcome = { client: guide.id, baseURL, isReached: isReached ?? null, writtenTo: writtenTo ?? null, steps };
-    process.stdout.write(`${JSON.stringify(outcome)}\n`);
+    process.stdout.write(`${jsonText(outcome)}\n`);
   } else {
     const numbered = steps.map((step, index) => `${index + 1}. ${step.replaceAll("\n", "\n     ")}\n`);
     process.stdout.write(`You have to configure ${guide.title} by hand:\n\n${numbered.join("\n")}\n`);

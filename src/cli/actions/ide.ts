@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { ExcursorError } from "../../core/errors.ts";
+import { jsonText, printable } from "../../core/printable.ts";
 import { findInstalls, openInstall } from "../../ide/app/find-installs.ts";
 import { RESIGN_PRICE } from "../../ide/app/signature.ts";
 import { patchApp, previewPatch, previewRestore, restoreApp } from "../../ide/change-app.ts";
@@ -9,7 +10,6 @@ import { type AppStatus, statusOf } from "../../ide/status.ts";
 import { chooseInstall } from "../ide/choose-install.ts";
 import { openIdeHost } from "../ide/open-ide-host.ts";
 import { formatEdit } from "../terminal/format-edit.ts";
-import { printable } from "../terminal/printable.ts";
 
 interface IdeFlags {
   readonly app?: string | undefined;
@@ -138,5 +138,5 @@ const withoutBytes = ({ path, insertions }: { readonly path: string; readonly in
 });
 
 const printJson = (value: unknown): void => {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  process.stdout.write(`${jsonText(value, 2)}\n`);
 };

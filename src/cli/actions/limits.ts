@@ -4,6 +4,7 @@ import { loadConfig } from "../../app/load-config.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { formatAmount } from "../../core/limits/limit.ts";
+import { jsonText } from "../../core/printable.ts";
 import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import { keysPath, readKeys } from "../../server/gate/keys/gateway-keys.ts";
 import { liftLimits } from "../../usage/limits/lift-limits.ts";
@@ -35,7 +36,7 @@ interface LimitLine {
 export async function runListLimits(isJson: boolean): Promise<void> {
   const { home, keys } = readLimitedKeys();
   const lines = await withStore(home, (store) => keys.flatMap((key) => linesOf(key, store)));
-  if (isJson) process.stdout.write(`${JSON.stringify(lines, null, 2)}\n`);
+  if (isJson) process.stdout.write(`${jsonText(lines, 2)}\n`);
   else if (lines.length === 0) {
     process.stderr.write("No key has a limit. Create a key with one: excursor keys add NAME --limit '$5/day'\n");
   } else {
@@ -71,7 +72,7 @@ export async function runLiftLimits(name: string, isJson: boolean): Promise<void
     connection.exec("PRAGMA busy_timeout = 5000");
     liftLimits(connection, key.id, liftedAt);
   });
-  if (isJson) process.stdout.write(`${JSON.stringify({ key: name, liftedAt: new Date(liftedAt).toISOString() })}\n`);
+  if (isJson) process.stdout.write(`${jsonText({ key: name, liftedAt: new Date(liftedAt).toISOString() })}\n`);
   else process.stdout.write(`Lifted: what ${name} has used so far no longer counts.\n`);
 }
 

@@ -1,12 +1,12 @@
 import type { ModelEntry } from "../../app/models/model-entry.ts";
+import { jsonText } from "../../core/printable.ts";
 import { type ClientFlags, withGateway } from "../gateway-client.ts";
 import { formatTable } from "../terminal/format-table.ts";
-import { printable } from "../terminal/printable.ts";
 
 export async function runModels({ json, ...flags }: ClientFlags & { readonly json: boolean }): Promise<void> {
   await withGateway(flags, async (gateway) => {
     const list = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly ModelEntry[] };
-    process.stdout.write(json ? `${JSON.stringify(list, null, 2)}\n` : formatModels(list.data));
+    process.stdout.write(json ? `${jsonText(list, 2)}\n` : formatModels(list.data));
   });
 }
 
@@ -19,10 +19,7 @@ function formatModels(models: readonly ModelEntry[]): string {
     (model.reasoning_efforts ?? []).join(" "),
     (model.aliases ?? []).join(" "),
   ]);
-  return formatTable(
-    ["MODEL", "NAME", "WINDOW", "CAN", "EFFORTS", "ALSO"],
-    rows.map((row) => row.map(printable)),
-  );
+  return formatTable(["MODEL", "NAME", "WINDOW", "CAN", "EFFORTS", "ALSO"], rows);
 }
 
 const abilitiesOf = ({ reasoning, architecture }: ModelEntry): readonly string[] => [

@@ -1,8 +1,8 @@
 import { loadConfig } from "../../app/load-config.ts";
 import { type GatewayRecord, listGateways } from "../../cluster/gateways.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { jsonText } from "../../core/printable.ts";
 import { formatTable } from "../terminal/format-table.ts";
-import { printable } from "../terminal/printable.ts";
 
 interface NodesFlags {
   readonly redis?: string | undefined;
@@ -15,7 +15,7 @@ export async function runNodes({ redis: given, json }: NodesFlags): Promise<void
     throw new ExcursorError("no_cluster");
   }
   const gateways = await listGateways(redis);
-  process.stdout.write(json ? `${JSON.stringify(gateways.map(shown), null, 2)}\n` : format(gateways));
+  process.stdout.write(json ? `${jsonText(gateways.map(shown), 2)}\n` : format(gateways));
 }
 
 const shown = ({ process: _, ...gateway }: GatewayRecord) => gateway;
@@ -31,8 +31,5 @@ function format(gateways: readonly GatewayRecord[]): string {
     String(replays),
     version,
   ]);
-  return formatTable(
-    ["NODE", "STATE", "UP FOR", "PARKED", "REPLAYED", "VERSION"],
-    rows.map((row) => row.map(printable)),
-  );
+  return formatTable(["NODE", "STATE", "UP FOR", "PARKED", "REPLAYED", "VERSION"], rows);
 }

@@ -3,6 +3,7 @@ import { setDefaultHighWaterMark } from "node:stream";
 import { loadConfig } from "../../app/load-config.ts";
 import { openGateway, type RunningGateway } from "../../app/open-gateway.ts";
 import { warnOfOldVariables } from "../../config/old-variables.ts";
+import { jsonText } from "../../core/printable.ts";
 import type { Log } from "../../observe/log.ts";
 import { urlOf } from "../gateway-address.ts";
 import { findRemovedPatches } from "../ide/find-removed-patches.ts";
@@ -78,7 +79,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   };
   process.stdout.write(
     json
-      ? `${JSON.stringify({ ...facts, bridgeUrl, cursorUrl, ollamaUrl, node, captureFile })}\n`
+      ? `${jsonText({ ...facts, bridgeUrl, cursorUrl, ollamaUrl, node, captureFile })}\n`
       : [
           `ready ${url}`,
           bridgeUrl && `bridge ${bridgeUrl}`,

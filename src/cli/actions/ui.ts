@@ -1,4 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
+import { jsonText } from "../../core/printable.ts";
 import { type AddressFlags, findGateway } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
 import { openBrowser } from "../open-browser.ts";
@@ -28,7 +29,7 @@ export async function runUi({ open, json, ...flags }: UiFlags): Promise<void> {
   if (!LINK.test(path)) throw new ExcursorError("upstream-protocol", "The gateway's answer has no link.");
   const url = address.url + path;
   if (json) {
-    process.stdout.write(`${JSON.stringify({ url, expiresInMs })}\n`);
+    process.stdout.write(`${jsonText({ url, expiresInMs })}\n`);
     return;
   }
   const isOpened = open && openBrowser(url);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { loadConfig } from "../../app/load-config.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { jsonText } from "../../core/printable.ts";
 import { type ChargeReport, type Reconciled, reportCharges } from "../../usage/reports/charge-report.ts";
 import { csvLine, EXPORTS } from "../../usage/reports/usage-export.ts";
 import type { ExportedRecords, UsageGroup } from "../../usage/reports/usage-groups.ts";
@@ -17,7 +18,6 @@ import {
 } from "../../usage/reports/usage-report.ts";
 import { openUsageForReading } from "../../usage/store/usage-database.ts";
 import { formatTable } from "../terminal/format-table.ts";
-import { printable } from "../terminal/printable.ts";
 
 interface Period {
   readonly fromMs: number;
@@ -42,7 +42,7 @@ export async function runUsage({
       const from = new Date(period.fromMs).toISOString();
       const charged = rows.map((row) => ({ ...row, charges: charges?.conversations.get(row.name) }));
       const report = { by, since: from, lostRecords: lost, rows: charged, chargedElsewhere: charges?.elsewhere };
-      process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+      process.stdout.write(`${jsonText(report, 2)}\n`);
       return;
     }
     if (rows.length === 0) process.stderr.write(`Nothing was used since ${localDay(period.fromMs)}.\n`);
@@ -69,7 +69,7 @@ export async function runUsageExport({
     if (format === "csv") await write(`${columns.join(",")}\r\n`);
     if (!connection) return;
     for (const row of rows(connection, period)) {
-      await write(format === "csv" ? csvLine(columns, row) : `${JSON.stringify(row)}\n`);
+      await write(format === "csv" ? csvLine(columns, row) : `${jsonText(row)}\n`);
     }
   });
 }
@@ -93,7 +93,7 @@ export async function runUsageWatch({ by }: { readonly by: UsageGroup }): Promis
         const fromMs = startOfDay(Date.now());
         const rows = connection ? reportUsage(connection, by, { fromMs, untilMs: startOfNextDay(fromMs) }) : [];
         const total = `${localDay(fromMs)}: ${rows.reduce((sum, { requests }) => sum + requests, 0)} requests\n`;
-        const next = isTerminal ? `${total}${rows.length > 0 ? usageTable(by, rows) : ""}` : JSON.stringify(rows);
+        const next = isTerminal ? `${total}${rows.length > 0 ? usageTable(by, rows) : ""}` : jsonText(rows);
         if (next !== shown) process.stdout.write(isTerminal ? CLEAR + next : `${next}\n`);
         shown = next;
       });
@@ -158,7 +158,7 @@ function usageTable(by: UsageGroup, rows: readonly UsageRow[], charges?: ChargeR
   return formatTable(
     hasCharges ? heading.toSpliced(-1, 0, "CURSOR", "DIFFERENCE", "CHARGED") : heading,
     rows.map((row) => [
-      printable(row.name),
+      row.name,
       count(row.requests),
       count(row.errors),
       count(row.input),

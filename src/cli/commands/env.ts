@@ -1,4 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
+import { jsonText } from "../../core/printable.ts";
 import { portNumber } from "../option-values.ts";
 
 export const envCommand = () =>
@@ -21,5 +22,5 @@ export const envCommand = () =>
       const address = await findGateway({ port });
       await proveAddress(address, true);
       const variables = { OPENAI_BASE_URL: `${address.url}/v1`, OPENAI_API_KEY: address.key.reveal() };
-      process.stdout.write(json ? `${JSON.stringify(variables)}\n` : formatEnvironment(variables, shell));
+      process.stdout.write(json ? `${jsonText(variables)}\n` : formatEnvironment(variables, shell));
     });

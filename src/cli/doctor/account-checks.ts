@@ -1,10 +1,10 @@
 import type { Accounts } from "../../app/accounts/open-accounts.ts";
 import { readClaims } from "../../core/access/token-claims.ts";
 import type { ExcursorError } from "../../core/errors.ts";
+import { printable } from "../../core/printable.ts";
 import { askSource, notSignedIn } from "../../credentials/find-login.ts";
 import { loadProfile } from "../../credentials/profile.ts";
 import { withCredential } from "../../drivers/shared/account-credential.ts";
-import { printable } from "../terminal/printable.ts";
 import { type Check, failed, ok, skip, warn } from "./check.ts";
 
 /** Checks where a login may be, in order of precedence, and whether the first one is accepted. */

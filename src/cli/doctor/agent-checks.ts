@@ -1,12 +1,12 @@
 import type { Config } from "../../app/load-config.ts";
 import { secretsAmong } from "../../core/access/environment-secrets.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { printable } from "../../core/printable.ts";
 import type { Secret } from "../../core/secret.ts";
 import { createAgentTable, hasSwitch } from "../../drivers/acp/agent/agent-table.ts";
 import type { AgentSettings } from "../../drivers/acp/agent-settings.ts";
 import { DEFAULT_AGENT_LIMITS } from "../../drivers/acp/limits.ts";
 import { createWatchdog } from "../../process/watchdog.ts";
-import { printable } from "../terminal/printable.ts";
 import { type Check, type Finding, ok, skip, warn } from "./check.ts";
 
 export interface AgentCheckOptions {

@@ -1,7 +1,7 @@
 import { type Accounts, openAccounts } from "../../app/accounts/open-accounts.ts";
-import { givenSecrets } from "../../app/given-secrets.ts";
 import { type Config, type LoadedConfig, loadConfig } from "../../app/load-config.ts";
 import { hasOtherUpstreams, openGateway } from "../../app/open-gateway.ts";
+import { secretsOf } from "../../app/secrets-of.ts";
 import { CURSOR_ORIGIN } from "../../config/backend-origin.ts";
 import { newKey } from "../../config/key-file.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -75,8 +75,7 @@ export async function examine(options: ExamineOptions): Promise<readonly NamedFi
 
   async function examineAll(loaded: LoadedConfig, probe: LoadedConfig): Promise<void> {
     const { demo: isDemo, quick: isQuick } = options;
-    const { key, token } = loaded.values;
-    for (const secret of [key?.reveal() ?? "", token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
+    for (const secret of secretsOf(loaded)) redactor.add(secret);
     await run(machineChecks(loaded));
     await run(hubChecks({ isQuick }));
     const onSecret = (secret: Secret) => redactor.add(secret.reveal());

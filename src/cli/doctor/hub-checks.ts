@@ -1,9 +1,9 @@
 import { ExcursorError } from "../../core/errors.ts";
+import { printable } from "../../core/printable.ts";
 import type { ServerConnection } from "../../mcp/connection/server-connection.ts";
 import type { ServerConfig } from "../../mcp/servers/server-config.ts";
 import { findServers } from "../../mcp/servers/server-files.ts";
 import { serverPlaces, withHub } from "../open-hub.ts";
-import { printable } from "../terminal/printable.ts";
 import { type Check, type Finding, ok, skip, warn } from "./check.ts";
 
 /** Checks the MCP servers. A failing one does not affect the gateway. */

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { ExcursorError } from "../../core/errors.ts";
+import { printable } from "../../core/printable.ts";
 import { type Install, refusal, severalInstalls } from "../../ide/app/find-installs.ts";
-import { printable } from "../terminal/printable.ts";
 
 /** Returns the install to work on: the only one, or the user's choice. Throws if there is no terminal to ask on. */
 export async function chooseInstall(installs: readonly Install[]): Promise<string> {

@@ -1,8 +1,8 @@
 import { release } from "node:os";
 import { openAccounts } from "../../app/accounts/open-accounts.ts";
 import { lastCapture } from "../../app/capture/open-capture.ts";
-import { ownFolders, ownSecrets } from "../../app/capture/own-secrets.ts";
 import { type LoadedConfig, loadConfig } from "../../app/load-config.ts";
+import { ownFolders, secretsOf } from "../../app/secrets-of.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { Masker } from "../../capture/mask/masker.ts";
 import { MaskedCapture } from "../../capture/masked-capture.ts";
@@ -80,7 +80,7 @@ export async function gatherReport(options: ReportOptions): Promise<Report> {
 
 /** Knows every secret that this machine has for the gateway. */
 async function maskerFor(loaded: LoadedConfig): Promise<Masker> {
-  const masker = new Masker([...ownSecrets(loaded), ...ownFolders(loaded.home)]);
+  const masker = new Masker([...secretsOf(loaded), ...ownFolders(loaded.home)]);
   const onSecret = (secret: { reveal(): string }) => masker.add(secret.reveal());
   const accounts = openAccounts(loaded, { onSecret, onNotice: () => {} });
   try {

@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import type { Elicit, Elicitation, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
+import { printable } from "../../core/printable.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { openBrowser } from "../open-browser.ts";
-import { printable } from "./printable.ts";
 
 /** Asks the user on the terminal for what a tool needs, field by field. Ctrl-D cancels. */
 export const askOnTerminal: Elicit = async (question, signal) => {

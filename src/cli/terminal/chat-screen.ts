@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { printable } from "./printable.ts";
+import { printable } from "../../core/printable.ts";
 
 export interface ChatScreen {
   think(text: string): void;

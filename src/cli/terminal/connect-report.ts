@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import type { ClientRecipe, OfferedGateway } from "../../client-config/client-recipe.ts";
+import { jsonText } from "../../core/printable.ts";
 import { startSpinner } from "./spinner.ts";
 
 interface ProofResult {
@@ -63,7 +64,7 @@ export function createReport(isJson: boolean) {
       const notes = next(gateway);
       if (isJson) {
         process.stdout.write(
-          `${JSON.stringify({ client: id, file, passed, ...(proofs.length > 0 && { proofs }), next: notes })}\n`,
+          `${jsonText({ client: id, file, passed, ...(proofs.length > 0 && { proofs }), next: notes })}\n`,
         );
         return;
       }

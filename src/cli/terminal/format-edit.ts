@@ -1,5 +1,5 @@
+import { printable } from "../../core/printable.ts";
 import type { PatchPlan } from "../../ide/patch/patch.ts";
-import { printable } from "./printable.ts";
 
 /** How much text before an insertion is shown. */
 const LEAD_BYTES = 60;

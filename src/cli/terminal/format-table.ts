@@ -1,6 +1,9 @@
 import { styleText } from "node:util";
+import { printable } from "../../core/printable.ts";
 
-export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Cells may hold foreign text. */
+export function formatTable(heading: readonly string[], given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(printable));
   const widths = heading.map((_, column) => Math.max(...[heading, ...rows].map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     row

@@ -2,10 +2,12 @@ import { styleText } from "node:util";
 import { renderUnicodeCompact } from "uqr";
 import { type Accounts, foreignSources, openAccounts } from "../../../app/accounts/open-accounts.ts";
 import { loadConfig } from "../../../app/load-config.ts";
+import { secretsOf } from "../../../app/secrets-of.ts";
 import { sessionWebsiteOf, websiteOf } from "../../../config/backend-origin.ts";
 import { ACCOUNT_NAME } from "../../../config/settings.ts";
 import { unlessAborted } from "../../../core/abort-race.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import { renewLogin } from "../../../credentials/auth-client.ts";
 import { beginLogin, waitForLogin } from "../../../credentials/browser-login.ts";
 import { loginByCookie } from "../../../credentials/cookie-login.ts";
@@ -14,7 +16,6 @@ import { loadProfile } from "../../../credentials/profile.ts";
 import { createLog } from "../../../observe/log.ts";
 import { createRedactor } from "../../../observe/redactor.ts";
 import { openBrowser } from "../../open-browser.ts";
-import { printable } from "../../terminal/printable.ts";
 import { readSecret } from "../../terminal/read-secret.ts";
 import { startSpinner } from "../../terminal/spinner.ts";
 
@@ -37,7 +38,7 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
   }
   const loaded = loadConfig({ flags: { upstream: flags.upstream }, environment: process.env });
   const notices: string[] = [];
-  const redactor = createRedactor();
+  const redactor = createRedactor(secretsOf(loaded));
   const log = createLog({
     level: loaded.values.logLevel,
     redactor,
@@ -61,12 +62,12 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
     const profile = loadProfile(login.access, { transport, origin, clientVersion });
     const { email, plan } = await unlessAborted(profile, interrupt.signal);
     const kept = await store.lock.run(() => store.write({ name, origin, login }));
-    for (const notice of notices) process.stderr.write(`${notice}\n`);
+    for (const notice of notices) process.stderr.write(`${printable(notice)}\n`);
     const place = kept === "file" ? store.path : "the system keychain";
     const who = printable(`${email}${plan === undefined ? "" : ` (${plan})`}`);
     process.stdout.write(
       json
-        ? `${JSON.stringify({ account: name, email, plan, kept, renews: canRenew(login) })}\n`
+        ? `${jsonText({ account: name, email, plan, kept, renews: canRenew(login) })}\n`
         : `Signed in as ${who}. The login is stored in ${place}.\n`,
     );
     if (!canRenew(login)) process.stderr.write("This login cannot be renewed. Sign in again when it has expired.\n");
@@ -117,7 +118,7 @@ async function loginByBrowser(
 ): Promise<Login> {
   const pending = beginLogin(websiteOf(origin));
   const { url } = pending;
-  if (json) process.stdout.write(`${JSON.stringify({ url })}\n`);
+  if (json) process.stdout.write(`${jsonText({ url })}\n`);
   const isOpened = browser && openBrowser(url);
   const address = styleText("bold", url, { stream: process.stderr });
   process.stderr.write(

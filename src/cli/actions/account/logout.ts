@@ -1,6 +1,7 @@
 import { openAccounts } from "../../../app/accounts/open-accounts.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { printable } from "../../../core/printable.ts";
 import { DEFAULT_ACCOUNT } from "../../../credentials/account-store.ts";
 import { notSignedIn } from "../../../credentials/find-login.ts";
 import { unknownAccount } from "../../../credentials/sources/store.ts";
@@ -10,7 +11,7 @@ export async function runLogout({ account, all }: { account?: string | undefined
   const loaded = loadConfig({ flags: {}, environment: process.env });
   const { store, close } = openAccounts(loaded, {
     onSecret: () => {},
-    onNotice: (text) => process.stderr.write(`${text}\n`),
+    onNotice: (text) => process.stderr.write(`${printable(text)}\n`),
   });
   try {
     const removed = await store.lock.run(async () => {

@@ -3,9 +3,9 @@ import { openAccounts } from "../../../app/accounts/open-accounts.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { readClaims } from "../../../core/access/token-claims.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import { loadProfile, type Quota } from "../../../credentials/profile.ts";
 import { withCredential } from "../../../drivers/shared/account-credential.ts";
-import { printable } from "../../terminal/printable.ts";
 
 interface WhoamiFlags {
   readonly account?: string | undefined;
@@ -29,7 +29,7 @@ export async function runWhoami({ json, ...flags }: WhoamiFlags): Promise<void> 
     const { profile, expiresAtMs } = known;
     process.stdout.write(
       json
-        ? `${JSON.stringify({ ...profile, expiresAtMs, backend: origin, accounts: signedIn }, null, 2)}\n`
+        ? `${jsonText({ ...profile, expiresAtMs, backend: origin, accounts: signedIn }, 2)}\n`
         : lines([
             ["email", printable(profile.email)],
             ["plan", printable(profile.plan ?? "unknown")],
@@ -45,7 +45,7 @@ export async function runWhoami({ json, ...flags }: WhoamiFlags): Promise<void> 
     notices.delete(ExcursorError.from(error).message);
     throw error;
   } finally {
-    for (const notice of notices) process.stderr.write(`${notice}\n`);
+    for (const notice of notices) process.stderr.write(`${printable(notice)}\n`);
     accounts.close();
   }
 }

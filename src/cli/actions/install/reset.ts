@@ -5,6 +5,7 @@ import { ConnectedClients } from "../../../client-config/connected-clients.ts";
 import { openDoors } from "../../../config/doors.ts";
 import { homeFolder } from "../../../config/home.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText } from "../../../core/printable.ts";
 import { findService } from "../../service/service.ts";
 import { askYesNo } from "../../terminal/ask-yes-no.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -29,7 +30,7 @@ export async function runReset({ yes, dryRun, force, json }: ResetFlags): Promis
   const first = [...undoIdePatches(home, force), ...service];
   const rest = [...undoClients(clients), ...undoLogins(home), ...undoFiles(home)];
   const steps = [...first, ...rest];
-  if (json) process.stdout.write(`${JSON.stringify(steps.map(({ type, name, text }) => ({ type, name, text })))}\n`);
+  if (json) process.stdout.write(`${jsonText(steps.map(({ type, name, text }) => ({ type, name, text })))}\n`);
   else process.stdout.write(formatList(steps));
   if (dryRun || steps.length === 0) return;
   if (!yes) {

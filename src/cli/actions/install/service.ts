@@ -1,3 +1,4 @@
+import { jsonText } from "../../../core/printable.ts";
 import { GatewayService } from "../../service/service.ts";
 
 /** As `systemctl status` has it for a service that does not run. */
@@ -32,7 +33,7 @@ export function stopService(): void {
 export function showService({ json }: { readonly json: boolean }): void {
   const report = new GatewayService().report();
   const { manager, file, state, problem } = report;
-  if (json) process.stdout.write(`${JSON.stringify({ ...report, problem: problem ?? null })}\n`);
+  if (json) process.stdout.write(`${jsonText({ ...report, problem: problem ?? null })}\n`);
   else if (state === "not installed")
     process.stdout.write("The service is not installed. Run `excursor service install`.\n");
   else {

@@ -3,6 +3,7 @@ import { loadConfig } from "../../../app/load-config.ts";
 import { openGateway, type RunningGateway } from "../../../app/open-gateway.ts";
 import { thisMachine } from "../../../app/this-machine.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText } from "../../../core/printable.ts";
 import { askInDialect } from "../../dialects/ask-in-dialect.ts";
 import { findClients } from "../../found-clients.ts";
 import {
@@ -52,7 +53,7 @@ export async function runSetup(flags: SetupFlags): Promise<void> {
       await proveAnswer(address, isDemo);
     }
     if (flags.connect) await connectClients(ask, isDemo);
-    if (flags.service && !own) noteRunning(address, flags);
+    if (flags.service && !own) await noteRunning(address, flags);
     if (flags.service && own && (await offersService(ask, isDemo))) {
       await own.close();
       own = undefined;
@@ -151,9 +152,7 @@ async function proveAnswer(address: GatewayAddress, isDemo: boolean): Promise<vo
     AbortSignal.timeout(ANSWER_MS),
   );
   if (text === "") throw new ExcursorError("empty_answer");
-  say(
-    `${ok()}  a first answer in ${Math.round(performance.now() - startedAt)} ms: ${JSON.stringify(text.slice(0, 200))}\n`,
-  );
+  say(`${ok()}  a first answer in ${Math.round(performance.now() - startedAt)} ms: ${jsonText(text.slice(0, 200))}\n`);
 }
 
 const ok = (): string => styleText("green", "ok", { stream: process.stderr });
@@ -179,10 +178,10 @@ async function connectClients(ask: Ask, isDemo: boolean): Promise<void> {
 }
 
 /** The gateway that runs already has the port, so no service can start. Scripts must see that as a failure. */
-function noteRunning({ url }: GatewayAddress, { yes }: SetupFlags): void {
+async function noteRunning({ url }: GatewayAddress, { yes }: SetupFlags): Promise<void> {
   if (findService()?.isInstalled) return;
   const refused = new ExcursorError("service_needs_port", [url]);
-  if (yes) process.exitCode = reportError(refused);
+  if (yes) process.exitCode = await reportError(refused);
   else title(`${refused.message} ${refused.hint}`);
 }
 
@@ -198,7 +197,7 @@ async function tryStep(step: () => unknown): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof ExcursorError && error.kind === "canceled") throw error;
-    process.exitCode = reportError(error);
+    process.exitCode = await reportError(error);
     return false;
   }
 }

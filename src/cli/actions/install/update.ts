@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText } from "../../../core/printable.ts";
 import { version } from "../../version.ts";
 
 export interface UpdateFlags {
@@ -21,7 +22,7 @@ export function runUpdate({ check, json }: UpdateFlags): void {
   }
   const newest = newestVersion();
   const isNewer = isAfter(newest, current);
-  if (json) process.stdout.write(`${JSON.stringify({ current, newest, isNewer, command: isNewer ? HOW : null })}\n`);
+  if (json) process.stdout.write(`${jsonText({ current, newest, isNewer, command: isNewer ? HOW : null })}\n`);
   else
     process.stdout.write(
       isNewer

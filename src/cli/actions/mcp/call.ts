@@ -2,12 +2,12 @@ import { text as readAll } from "node:stream/consumers";
 import { ExcursorError } from "../../../core/errors.ts";
 import type { HubProgress, HubResult } from "../../../core/hub/tool-hub.ts";
 import { isJsonObject } from "../../../core/json/is-json-object.ts";
+import { printable, printableJson } from "../../../core/printable.ts";
 import type { JsonObject } from "../../../core/turn.ts";
 import { catalogueName } from "../../../mcp/tools/tool-catalogue.ts";
 import { exitCodeOf } from "../../exit-codes.ts";
 import { withHub } from "../../open-hub.ts";
 import { askOnTerminal } from "../../terminal/ask-on-terminal.ts";
-import { printable } from "../../terminal/printable.ts";
 
 const OWNER = { id: "owner", token: undefined };
 
@@ -34,7 +34,7 @@ export async function runMcpCall(tool: string, given: string, { json }: { readon
         );
       const elicit = process.stdin.isTTY && given !== "-" ? askOnTerminal : undefined;
       const result = await hub.call(catalogue, wanted, args, { signal, onProgress: showProgress, elicit });
-      process.stdout.write(json ? `${JSON.stringify(result, withoutBytes, 2)}\n` : textOf(result));
+      process.stdout.write(json ? `${printableJson(JSON.stringify(result, withoutBytes, 2))}\n` : textOf(result));
       if (result.isError) process.exitCode = exitCodeOf("upstream-failed");
     },
   );

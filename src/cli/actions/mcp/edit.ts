@@ -1,6 +1,7 @@
 import { openServerLogins } from "../../../app/hub/open-server-logins.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { printable } from "../../../core/printable.ts";
 import {
   addServers,
   approveServers,
@@ -22,7 +23,6 @@ import { targetOf } from "../../../mcp/servers/server-target.ts";
 import type { ServerTool } from "../../../mcp/tools/tool-list.ts";
 import { forgetTools, pinTools } from "../../../mcp/tools/tool-pins.ts";
 import { serverPlaces, withHub } from "../../open-hub.ts";
-import { printable } from "../../terminal/printable.ts";
 
 interface AddFlags {
   readonly url?: string | undefined;
@@ -83,7 +83,7 @@ export async function runMcpRemove(name: string): Promise<void> {
   await removeServer(home, name);
   forgetTools(home, name);
   const { values } = loadConfig({ flags: {}, environment: process.env });
-  const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
+  const logins = openServerLogins(home, values, (text) => process.stderr.write(`${printable(text)}\n`));
   await logins.lock.run(() => logins.remove(name));
   process.stderr.write("Removed.\n");
 }

@@ -1,4 +1,5 @@
 import type { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import type { Hub } from "../../../mcp/hub.ts";
 import { NEEDS_LOGIN } from "../../../mcp/oauth/errors.ts";
 import { serversIn } from "../../../mcp/servers/edit-servers.ts";
@@ -6,7 +7,6 @@ import { type FoundServers, foreignFiles, readTree } from "../../../mcp/servers/
 import { targetOf } from "../../../mcp/servers/server-target.ts";
 import { serverPlaces, withHub } from "../../open-hub.ts";
 import { formatTable } from "../../terminal/format-table.ts";
-import { printable } from "../../terminal/printable.ts";
 import { startSpinner } from "../../terminal/spinner.ts";
 
 interface ServerRow {
@@ -28,7 +28,7 @@ export async function runMcpList({ json }: { readonly json: boolean }): Promise<
       signal.throwIfAborted();
       const rows = [...rowsOf(hub, found), ...unapprovedRows(found)];
       const problems = found.problems.map(({ text }) => text);
-      process.stdout.write(json ? `${JSON.stringify({ servers: rows, problems }, null, 2)}\n` : formatRows(rows));
+      process.stdout.write(json ? `${jsonText({ servers: rows, problems }, 2)}\n` : formatRows(rows));
       if (!json) process.stderr.write(notes(rows, problems, found));
     },
   );
@@ -66,9 +66,13 @@ const unapprovedRows = ({ unapproved }: FoundServers): ServerRow[] =>
 const formatRows = (rows: readonly ServerRow[]): string =>
   formatTable(
     ["SERVER", "STATE", "TOOLS", "FROM", "RUNS"],
-    rows.map(({ name, state, tools, held, target, origin }) =>
-      [name, state, state === "ready" ? countOf(tools, held.length) : "-", origin, target.slice(0, 80)].map(printable),
-    ),
+    rows.map(({ name, state, tools, held, target, origin }) => [
+      name,
+      state,
+      state === "ready" ? countOf(tools, held.length) : "-",
+      origin,
+      target.slice(0, 80),
+    ]),
   );
 
 const countOf = (tools: number, held: number): string => (held === 0 ? String(tools) : `${tools} (${held} held)`);

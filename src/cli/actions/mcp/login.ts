@@ -3,6 +3,7 @@ import { styleText } from "node:util";
 import { openServerLogins } from "../../../app/hub/open-server-logins.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import { unknownServer } from "../../../mcp/servers/edit-servers.ts";
 import type { HttpServer } from "../../../mcp/servers/server-config.ts";
 import { findServers } from "../../../mcp/servers/server-files.ts";
@@ -40,8 +41,8 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
       signal: interrupt.signal,
     });
     spinner.stop();
-    for (const notice of notices) process.stderr.write(`${notice}\n`);
-    process.stdout.write(json ? `${JSON.stringify({ name, tools })}\n` : `Signed in to ${name}: ${tools} tools.\n`);
+    for (const notice of notices) process.stderr.write(`${printable(notice)}\n`);
+    process.stdout.write(json ? `${jsonText({ name, tools })}\n` : `Signed in to ${name}: ${tools} tools.\n`);
   } catch (error) {
     if (interrupt.signal.aborted)
       throw new ExcursorError("canceled", "The sign-in was cancelled. Nothing was changed.");
@@ -64,7 +65,7 @@ function serverToSignInTo(name: string): HttpServer {
 
 function showPage(page: URL, { browser, json }: McpLoginFlags): void {
   const { href } = page;
-  if (json) process.stdout.write(`${JSON.stringify({ url: href })}\n`);
+  if (json) process.stdout.write(`${jsonText({ url: href })}\n`);
   const isOpened = browser && openBrowser(href);
   const address = styleText("bold", href, { stream: process.stderr });
   process.stderr.write(
@@ -80,7 +81,7 @@ function showPage(page: URL, { browser, json }: McpLoginFlags): void {
 /** Removes a sign-in, and revokes it at the server. */
 export async function runMcpLogout(name: string): Promise<void> {
   const { home, values } = loadConfig({ flags: {}, environment: process.env });
-  const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
+  const logins = openServerLogins(home, values, (text) => process.stderr.write(`${printable(text)}\n`));
   const outcome = await signOutOfServer(logins, name);
   if (outcome === "none") {
     throw new ExcursorError("mcp_not_signed_in", [name], { hint: null });

@@ -2,12 +2,14 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { composeHub } from "../../../app/hub/compose-hub.ts";
 import { loadConfig } from "../../../app/load-config.ts";
+import { secretsOf } from "../../../app/secrets-of.ts";
 import { checkKey, keyOf } from "../../../config/key-file.ts";
 import type { Limits } from "../../../config/limits.ts";
 import type { HubCallLog } from "../../../core/engine/call-log.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { unlessGone } from "../../../core/ignored-failures.ts";
 import { type Limit, parseLimit } from "../../../core/limits/limit.ts";
+import { jsonText } from "../../../core/printable.ts";
 import type { Secret } from "../../../core/secret.ts";
 import { PausedCalls } from "../../../mcp/connection/paused-calls.ts";
 import type { Hub } from "../../../mcp/hub.ts";
@@ -38,9 +40,10 @@ const isOfRequests = (limit: Limit | undefined): boolean => limit?.unit === "req
 /** Serves the hub as one MCP server: on stdio, or over HTTP if a port is given. Runs until it is stopped. */
 export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<never> {
   const signal = nextSignal();
-  const { values: config, home } = loadConfig({ flags, environment: process.env });
+  const loaded = loadConfig({ flags, environment: process.env });
+  const { values: config, home } = loaded;
   const key = flags.port === undefined ? undefined : config.key ? checkKey(config.key) : keyOf(home);
-  const redactor = createRedactor();
+  const redactor = createRedactor(secretsOf(loaded));
   const onSecret = (secret: Secret, origin?: SecretOrigin) => redactor.add(secret.reveal(), origin);
   if (key) onSecret(key);
   // stdout belongs to the protocol.
@@ -59,7 +62,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
     const requestsPerMinuteOf = (id: string) => limitsOf(id).map(parseLimit).find(isOfRequests)?.amount;
     const callLog: HubCallLog = (entry) => logHubCall(log, entry);
     const served = await serveHubOverHttp(hub, { ...config, key, keys, requestsPerMinuteOf, callLog });
-    process.stdout.write(json ? `${JSON.stringify({ ready: true, url: served.url })}\n` : `ready ${served.url}\n`);
+    process.stdout.write(json ? `${jsonText({ ready: true, url: served.url })}\n` : `ready ${served.url}\n`);
     await signal;
     await served.close();
   } else await Promise.race([signal, serveOnStdio(hub, { limits: config.limits, log })]);

@@ -1,10 +1,10 @@
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import { unknownServer } from "../../../mcp/servers/edit-servers.ts";
 import type { FoundServers } from "../../../mcp/servers/server-files.ts";
 import { catalogueName } from "../../../mcp/tools/tool-catalogue.ts";
 import { withHub } from "../../open-hub.ts";
 import { formatTable } from "../../terminal/format-table.ts";
-import { printable } from "../../terminal/printable.ts";
 import { startSpinner } from "../../terminal/spinner.ts";
 
 export async function runMcpTest(name: string, { json }: { readonly json: boolean }): Promise<void> {
@@ -40,12 +40,10 @@ export async function runMcpTest(name: string, { json }: { readonly json: boolea
       if (json) {
         const { problems } = connection;
         const held = connection.held.map((tool) => tool.name);
-        process.stdout.write(
-          `${JSON.stringify({ name, transport, version, tools, held, problems, garbageLines }, null, 2)}\n`,
-        );
+        process.stdout.write(`${jsonText({ name, transport, version, tools, held, problems, garbageLines }, 2)}\n`);
         return;
       }
-      const rows = tools.map((tool) => [tool.name, tool.offeredAs, firstLine(tool.description)].map(printable));
+      const rows = tools.map((tool) => [tool.name, tool.offeredAs, firstLine(tool.description)]);
       process.stdout.write(formatTable(["TOOL", "OFFERED AS", "WHAT IT DOES"], rows));
       const notes = [`${version || name} over ${transport}, ${tools.length} tools.`, ...connection.problems];
       if (garbageLines > 0)

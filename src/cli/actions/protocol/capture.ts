@@ -3,6 +3,7 @@ import type { Capture } from "../../../app/capture/open-capture.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { openGateway, type RunningGateway } from "../../../app/open-gateway.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText } from "../../../core/printable.ts";
 import { clientVariables, runChild } from "../../child-program.ts";
 import { nextSignal } from "../../shutdown.ts";
 import { formatBytes } from "../../terminal/format-bytes.ts";
@@ -73,7 +74,7 @@ async function end(gateway: RunningGateway, capture: Capture, isKept: boolean, j
     return;
   }
   if (json) {
-    process.stderr.write(`${JSON.stringify({ file, bytes, ...counts, endReason })}\n`);
+    process.stderr.write(`${jsonText({ file, bytes, ...counts, endReason })}\n`);
     return;
   }
   const { calls, messages, conversations } = counts;

@@ -1,4 +1,5 @@
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText } from "../../../core/printable.ts";
 import { compareSchemas, type Difference, isConflict } from "../../../drift/compare-schemas.ts";
 import { schemaOf } from "../../../drift/own-schema.ts";
 import { loadOwnFiles } from "../../../drift/own-schema-files.ts";
@@ -6,7 +7,6 @@ import { readSdk } from "../../../drift/read-sdk.ts";
 import { readTraffic } from "../../../drift/read-traffic.ts";
 import { openMaskedCapture } from "../../open-masked-capture.ts";
 import { formatTable } from "../../terminal/format-table.ts";
-import { printable } from "../../terminal/printable.ts";
 
 interface DriftFlags {
   readonly file: string | undefined;
@@ -28,16 +28,23 @@ async function compareTraffic(file: string, json: boolean): Promise<number> {
   const { differences, read, problem } = await readTraffic(openMaskedCapture(file));
   if (problem !== undefined) process.stderr.write(`${problem}\n`);
   const conflicts = differences.filter(isConflict).length;
-  const rows = conflictsFirst(differences).map(({ type, what, owner, name, ours = "", theirs = "", count, example }) =>
-    [type, what, owner, name, ours, theirs, String(count), example].map(printable),
+  const rows = conflictsFirst(differences).map(
+    ({ type, what, owner, name, ours = "", theirs = "", count, example }) => [
+      type,
+      what,
+      owner,
+      name,
+      ours,
+      theirs,
+      String(count),
+      example,
+    ],
   );
   const heading = ["DIFFERENCE", "OF", "IN", "NAME", "OURS", "CURSOR'S", "COUNT", "EXAMPLE"];
   const table = rows.length === 0 ? "" : `${formatTable(heading, rows)}\n`;
   const sizes = `${read.messages} messages of ${read.calls} calls.`;
   process.stdout.write(
-    json
-      ? `${JSON.stringify({ conflicts, read, differences }, null, 2)}\n`
-      : `${table}${sizes} ${summaryOf(differences)}\n`,
+    json ? `${jsonText({ conflicts, read, differences }, 2)}\n` : `${table}${sizes} ${summaryOf(differences)}\n`,
   );
   return conflicts > 0 ? 1 : 0;
 }
@@ -48,7 +55,7 @@ async function compareSdk(sdk: string, rpcs: boolean, json: boolean): Promise<nu
   const conflicts = found.filter(isConflict).length;
   const differences = rpcs ? found : found.filter(({ what, type }) => what !== "rpc" || type !== "missing");
   const output = json
-    ? `${JSON.stringify({ conflicts, read: sizesOf(theirs), differences }, null, 2)}\n`
+    ? `${jsonText({ conflicts, read: sizesOf(theirs), differences }, 2)}\n`
     : `${formatDifferences(differences)}${summaryOf(found)}\n`;
   process.stdout.write(output);
   return conflicts > 0 ? 1 : 0;
@@ -65,9 +72,15 @@ const conflictsFirst = <Item extends Difference>(differences: readonly Item[]): 
 
 function formatDifferences(differences: readonly Difference[]): string {
   if (differences.length === 0) return "";
-  const rows = conflictsFirst(differences).map(({ type, what, owner, number, name, ours = "", theirs = "" }) =>
-    [type, what, owner, String(number ?? ""), name, ours, theirs].map(printable),
-  );
+  const rows = conflictsFirst(differences).map(({ type, what, owner, number, name, ours = "", theirs = "" }) => [
+    type,
+    what,
+    owner,
+    String(number ?? ""),
+    name,
+    ours,
+    theirs,
+  ]);
   return `${formatTable(["DIFFERENCE", "OF", "IN", "NUMBER", "NAME", "OURS", "CURSOR'S"], rows)}\n`;
 }
 

@@ -9,11 +9,11 @@ import { describeTail } from "../../../capture/view/describe-tail.ts";
 import { HarEntries } from "../../../capture/view/har.ts";
 import { kindOf, type MessageView, viewMessage } from "../../../capture/view/message-view.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import { fileError } from "../../../files/file-error.ts";
 import { openMaskedCapture } from "../../open-masked-capture.ts";
 import { formatBytes } from "../../terminal/format-bytes.ts";
 import { formatTable } from "../../terminal/format-table.ts";
-import { printable } from "../../terminal/printable.ts";
 import { version } from "../../version.ts";
 
 interface InspectFlags extends CaptureFilter {
@@ -43,7 +43,7 @@ export async function runInspect(file: string, flags: InspectFlags): Promise<voi
   if (flags.jsonl) return printLines(capture, list);
   if (flags.call !== undefined) return printTimeline(capture, list, flags.call, flags);
   const calls = list.wanted();
-  process.stdout.write(flags.json ? `${JSON.stringify(calls, null, 2)}\n` : tableOf(calls, list.count));
+  process.stdout.write(flags.json ? `${jsonText(calls, 2)}\n` : tableOf(calls, list.count));
 }
 
 /** Reads the capture once, for its calls. Says on stderr if it has no proper end. */
@@ -85,21 +85,19 @@ async function readMessages(
 /** `count` is the number of calls in the capture. */
 function tableOf(calls: readonly CallSummary[], count: number): string {
   if (calls.length === 0) return count === 0 ? "No calls.\n" : `None of its ${count} calls fits the filters.\n`;
-  const rows = calls.map((call) =>
-    [
-      String(call.call),
-      clock(call.at),
-      call.method,
-      call.path.split("?", 1)[0] ?? "",
-      String(call.status ?? "-"),
-      call.ms === undefined ? "open" : `${Math.round(call.ms)} ms`,
-      call.sentBytes === undefined ? "-" : formatBytes(call.sentBytes),
-      call.receivedBytes === undefined ? "-" : formatBytes(call.receivedBytes),
-      String(call.messages),
-      call.wire,
-      call.conversation ?? "",
-    ].map(printable),
-  );
+  const rows = calls.map((call) => [
+    String(call.call),
+    clock(call.at),
+    call.method,
+    call.path.split("?", 1)[0] ?? "",
+    String(call.status ?? "-"),
+    call.ms === undefined ? "open" : `${Math.round(call.ms)} ms`,
+    call.sentBytes === undefined ? "-" : formatBytes(call.sentBytes),
+    call.receivedBytes === undefined ? "-" : formatBytes(call.receivedBytes),
+    String(call.messages),
+    call.wire,
+    call.conversation ?? "",
+  ]);
   return formatTable(
     ["CALL", "TIME", "METHOD", "PATH", "STATUS", "DURATION", "SENT", "RECEIVED", "MESSAGES", "WIRE", "CONVERSATION"],
     rows,
@@ -127,7 +125,7 @@ async function printTimeline(capture: MaskedCapture, list: CallList, call: numbe
   rows.sort((a, b) => a.at - b.at);
   if (json) {
     const views = rows.map(({ view }) => view);
-    process.stdout.write(`${JSON.stringify({ ...shown, messages: views }, null, 2)}\n`);
+    process.stdout.write(`${jsonText({ ...shown, messages: views }, 2)}\n`);
     return;
   }
   process.stdout.write(`${printable(`${shown.method} ${shown.origin}${shown.path}`)}\n`);
@@ -136,7 +134,7 @@ async function printTimeline(capture: MaskedCapture, list: CallList, call: numbe
       process.stdout.write(printable(`The capture lacks a part of call ${number}: ${omitted}.\n`));
   }
   if (!messages) {
-    const table = rows.map(({ cells }) => cells.map(printable));
+    const table = rows.map(({ cells }) => cells);
     process.stdout.write(formatTable(["TIME", "CALL", "DIRECTION", "KIND", "BYTES"], table));
     return;
   }
@@ -154,7 +152,7 @@ const placeOf = ({ at, call, direction, bytes }: Extract<CaptureRecord, { type: 
 });
 
 const lineOf = (message: Extract<CaptureRecord, { type: "message" }>, { path, conversation }: CallSummary): string =>
-  JSON.stringify({
+  jsonText({
     call: message.call,
     at: new Date(message.at).toISOString(),
     path,
@@ -264,7 +262,7 @@ async function exportHar(capture: MaskedCapture, target: string, list: CallList)
   const creator = JSON.stringify({ name: "excursor", version: version() });
   out.write(`{"log":{"version":"1.2","creator":${creator},"entries":[`);
   let count = 0;
-  const write = (entry: object) => out.write(`${count++ === 0 ? "" : ","}\n${JSON.stringify(entry)}`);
+  const write = (entry: object) => out.write(`${count++ === 0 ? "" : ","}\n${jsonText(entry)}`);
   for await (const stored of capture.read()) {
     if (!wanted.has(stored.call)) continue;
     const record = stored.read();

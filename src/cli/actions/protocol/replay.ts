@@ -5,6 +5,7 @@ import type { Masker } from "../../../capture/mask/masker.ts";
 import { MaskedCapture } from "../../../capture/masked-capture.ts";
 import { backendOrigin } from "../../../config/backend-origin.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import { Secret } from "../../../core/secret.ts";
 import { loadCassette } from "../../../replay/cassette.ts";
 import { type CallReplay, replayCassette } from "../../../replay/replay-cassette.ts";
@@ -16,7 +17,6 @@ import { createHttp1Transport } from "../../../wire/http/h1-transport.ts";
 import { parseOrigin } from "../../../wire/http/http.ts";
 import { proxyFromEnvironment } from "../../../wire/http/proxy.ts";
 import { createMasker } from "../../open-masked-capture.ts";
-import { printable } from "../../terminal/printable.ts";
 
 interface ReplayFlags {
   readonly to: string;
@@ -62,7 +62,7 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
   const counts = { same: count("same"), different: count("different"), skipped: count("skipped") };
   process.stdout.write(
     json
-      ? `${JSON.stringify({ to: origin, ...counts, calls: replays }, null, 2)}\n`
+      ? `${jsonText({ to: origin, ...counts, calls: replays }, 2)}\n`
       : `${counts.same} same, ${counts.different} different, ${counts.skipped} skipped.\n`,
   );
   if (!token && replays.some(isRefused)) {
@@ -98,7 +98,10 @@ async function findToken(origin: string, { account, tokenFrom }: ReplayFlags): P
   }
   if (account === undefined) return undefined;
   const loaded = loadConfig({ flags: { account, upstream: origin }, environment: process.env });
-  const accounts = openAccounts(loaded, { onSecret: () => {}, onNotice: (text) => process.stderr.write(`${text}\n`) });
+  const accounts = openAccounts(loaded, {
+    onSecret: () => {},
+    onNotice: (text) => process.stderr.write(`${printable(text)}\n`),
+  });
   try {
     return (await accounts.access.get(account)).token;
   } finally {

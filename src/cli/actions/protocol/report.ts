@@ -3,12 +3,12 @@ import { createInterface } from "node:readline/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import { fileError } from "../../../files/file-error.ts";
 import { gatherReport, type Report, type ReportOptions } from "../../report/gather-report.ts";
 import { tarArchive } from "../../report/tar-archive.ts";
 import { formatBytes } from "../../terminal/format-bytes.ts";
 import { formatTable } from "../../terminal/format-table.ts";
-import { printable } from "../../terminal/printable.ts";
 
 interface ReportFlags extends ReportOptions {
   readonly out?: string | undefined;
@@ -27,14 +27,16 @@ export async function runReport({ out, yes, json, ...options }: ReportFlags): Pr
   }
   await write(report, file);
   const names = report.parts.map(({ name }) => name);
-  process.stdout.write(json ? `${JSON.stringify({ file, parts: names, missing: report.missing })}\n` : `${file}\n`);
+  process.stdout.write(json ? `${jsonText({ file, parts: names, missing: report.missing })}\n` : `${file}\n`);
   return 0;
 }
 
 function listing({ parts, missing }: Report): string {
-  const rows = parts.map((part) =>
-    [part.name, formatBytes("text" in part ? Buffer.byteLength(part.text) : part.bytes), part.about].map(printable),
-  );
+  const rows = parts.map((part) => [
+    part.name,
+    formatBytes("text" in part ? Buffer.byteLength(part.text) : part.bytes),
+    part.about,
+  ]);
   const lacks = missing.map((text) => `Not in it: ${printable(text)}\n`);
   return `${formatTable(["FILE", "SIZE", "WHAT IT IS"], rows)}${lacks.join("")}`;
 }

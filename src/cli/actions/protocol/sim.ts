@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
 import { ExcursorError } from "../../../core/errors.ts";
+import { jsonText, printable } from "../../../core/printable.ts";
 import { loadCassette } from "../../../replay/cassette.ts";
 import type { SimOptions, TraceEntry } from "../../../sim/options.ts";
 import { parseScripts } from "../../../sim/script/parse.ts";
 import { startSim } from "../../../sim/server.ts";
 import { openMaskedCapture } from "../../open-masked-capture.ts";
 import { nextSignal } from "../../shutdown.ts";
-import { printable } from "../../terminal/printable.ts";
 
 export interface SimFlags {
   readonly port: number;
@@ -52,11 +52,11 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
     onLeave: (text) => process.stderr.write(`${printable(text)}\n`),
     onUnknownCall: (path) =>
       process.stderr.write(`${printable(path)} is not known here: the answer is an empty message\n`),
-    trace: trace && ((entry: TraceEntry) => trace.write(`${JSON.stringify(entry)}\n`)),
+    trace: trace && ((entry: TraceEntry) => trace.write(`${jsonText(entry)}\n`)),
   } satisfies Partial<SimOptions>);
 
   process.stdout.write(
-    flags.json ? `${JSON.stringify({ ready: true, url: sim.url, port: sim.port })}\n` : `ready ${sim.url}\n`,
+    flags.json ? `${jsonText({ ready: true, url: sim.url, port: sim.port })}\n` : `ready ${sim.url}\n`,
   );
   if (cassette?.problem !== undefined) process.stderr.write(`${cassette.problem}\n`);
   if (!flags.json) process.stderr.write(cassette ? playing(sim.url, cassette.calls.length) : nextSteps(sim.url));

@@ -1,0 +1,80 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { isSecretValue } from "../core/access/environment-secrets.ts";
+import { Secret } from "../core/secret.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
+import { findServers } from "../mcp/servers/server-files.ts";
+import { readExporterSettings } from "../traces/exporter-settings.ts";
+import { proxySecrets } from "../wire/http/proxy.ts";
+import { secretsIn } from "./hub/server-secrets.ts";
+import { type LoadedConfig, loadConfig } from "./load-config.ts";
+
+const KEY_FILES = ["key", "bridge-key", "path-secret"] as const;
+const MAX_KEY_BYTES = 4096;
+const SECRET_FLAG = /^--(?:key|token|api-key|cookie|seed)(?:=(.*))?$/s;
+/** Members of settings that name variables. */
+const NAMES_VARIABLES = /^(?:keyVariable|passEnv)$/;
+
+/** Returns every secret that was configured: in flags, variables, settings, key files and MCP servers. Logins are apart. */
+export function secretsOf({ values, home }: Pick<LoadedConfig, "values" | "home">): readonly string[] {
+  const kept = KEY_FILES.map((name) => readSmallFile(join(home, name), MAX_KEY_BYTES)?.trim() ?? "");
+  return [...givenSecrets(), ...kept, ...valuesIn("", values), ...serverSecrets(home)].flatMap(withParts);
+}
+
+/** The same where no settings were loaded, or where these are the trouble. */
+export function secretsOfThisMachine(): readonly string[] {
+  try {
+    return secretsOf(loadConfig({ flags: {}, environment: process.env }));
+  } catch {
+    return givenSecrets().flatMap(withParts);
+  }
+}
+
+/** What is masked only where a capture is shown or given away: it names a person. */
+export const ownFolders = (home: string): readonly string[] => [homedir(), home];
+
+/** Of flags and variables, used or not. */
+function givenSecrets(): readonly string[] {
+  const { argv, env } = process;
+  const flags = argv.flatMap((argument, index) => {
+    const flag = SECRET_FLAG.exec(argument);
+    return flag ? [flag[1] ?? argv[index + 1] ?? ""] : [];
+  });
+  const variables = Object.entries(env).flatMap(([name, value = ""]) => (isSecretValue(name, value) ? [value] : []));
+  const { headers = {} } = readExporterSettings(env, () => {}) ?? {};
+  return [...flags, ...variables, ...proxySecrets(env), ...Object.values(headers).map((secret) => secret.reveal())];
+}
+
+function valuesIn(name: string, value: unknown): readonly string[] {
+  if (value instanceof Secret) return [value.reveal()];
+  if (typeof value === "string") {
+    if (NAMES_VARIABLES.test(name)) return [process.env[value] ?? ""];
+    return isSecretValue(name, value) ? [value] : [];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([own, inner]) => valuesIn(Array.isArray(value) ? name : own, inner));
+}
+
+function serverSecrets(home: string): readonly string[] {
+  try {
+    const places = { home, project: process.cwd(), userHome: homedir(), environment: process.env };
+    return findServers(places).servers.flatMap((server) => secretsIn(server).map((secret) => secret.reveal()));
+  } catch {
+    // A file that cannot be read is reported by who uses it.
+    return [];
+  }
+}
+
+/** A header's secret without its scheme, and an address's password. */
+function withParts(secret: string): readonly string[] {
+  const password = URL.canParse(secret) ? new URL(secret).password : "";
+  return [secret, secret.slice(secret.lastIndexOf(" ") + 1), password, decode(password)];
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
