@@ -1,8 +1,9 @@
-import { lookup as resolve } from "node:dns";
-import { lookup } from "node:dns/promises";
+import { lookup } from "node:dns";
+import { once } from "node:events";
 import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { isIP, isIPv4, type LookupFunction } from "node:net";
+import { connect } from "node:tls";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../../core/errors.ts";
 import { blockList, isPublicAddress } from "../../core/http/public-address.ts";
@@ -16,12 +17,12 @@ const TIMEOUT_MS = 15_000;
  * Requires TLS except on this machine, limits the size, follows no redirects, and connects only to checked addresses
  * (SEC-43).
  */
-export function createGuardedFetch(name: string, server: URL): FetchLike {
+export function createGuardedFetch(name: string, server: URL, resolve: LookupFunction = lookup): FetchLike {
   const refused = (url: URL, why: string) => addressRefused(name, url, why);
   return async (given, init) => {
     const url = new URL(given);
     const isOwn = url.origin === server.origin;
-    const own = isOwn ? undefined : await reachOf(server);
+    const own = isOwn ? undefined : await reachOf(server, resolve);
     const mayReach = (address: string) => own === undefined || REACH[reach(address)] >= REACH[own];
     if (!isOwn && url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackName(url) && own === "machine"))
       throw refused(url, "it is not https");
@@ -31,7 +32,7 @@ export function createGuardedFetch(name: string, server: URL): FetchLike {
     return send(
       url,
       init,
-      guardedLookup(mayReach, () => refused(url, FARTHER_IN)),
+      guardedLookup(resolve, mayReach, () => refused(url, FARTHER_IN)),
       () => refused(url, "its answer is too long"),
     );
   };
@@ -65,20 +66,41 @@ const NOBODY = blockList([
   ["::", 128],
 ]);
 
-/** Returns how public the server itself is. One that cannot be resolved counts as public. */
-async function reachOf(server: URL): Promise<Reach> {
-  const found = await lookup(bare(server), { all: true }).catch(() => []);
-  const reaches = found.map(({ address }) => reach(address));
-  if (reaches.length > 0 && reaches.every((one) => one === "machine")) return "machine";
-  return reaches.length > 0 && reaches.every((one) => one !== "internet") ? "network" : "internet";
+/**
+ * Returns how public the server itself is. Whoever owns its name can make that lead anywhere at any time, so an address
+ * counts only where the server proves its certificate, and only a literal one is this machine.
+ */
+async function reachOf(server: URL, resolve: LookupFunction): Promise<Reach> {
+  if (isLoopbackName(server)) return "machine";
+  const host = bare(server);
+  const address = isIP(host) ? host : await provenAddress(server, resolve);
+  return address === undefined || reach(address) === "internet" ? "internet" : "network";
+}
+
+async function provenAddress({ hostname: host, protocol, port }: URL, resolve: LookupFunction) {
+  if (protocol !== "https:") return undefined;
+  const socket = connect({ host, port: Number(port || 443), servername: host, lookup: resolve });
+  try {
+    await once(socket, "secureConnect", { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return socket.remoteAddress;
+  } catch {
+    return undefined;
+  } finally {
+    socket.on("error", () => {}).destroy();
+  }
 }
 
 const bare = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
 const isLoopbackName = (url: URL): boolean => bare(url) === "localhost" || reach(bare(url)) === "machine";
 
-function guardedLookup(mayReach: (address: string) => boolean, refused: () => Error): LookupFunction {
+function guardedLookup(
+  resolve: LookupFunction,
+  mayReach: (address: string) => boolean,
+  refused: () => Error,
+): LookupFunction {
   return (host, options, callback) => {
-    resolve(host, { ...options, all: true }, (error, found) => {
+    resolve(host, { ...options, all: true }, (error, addresses) => {
+      const found = Array.isArray(addresses) ? addresses : [];
       if (error) callback(error, "");
       else if (!found.every(({ address }) => mayReach(address))) callback(refused(), "");
       else if (options.all) callback(null, found);

@@ -1,5 +1,11 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, LookupFunction } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { createGuardedFetch } from "../../../src/mcp/oauth/guarded-fetch.ts";
+import { makeCertificate } from "../../wire/support/certificate.ts";
 
 /** Ends a fetch that is allowed before it connects. */
 const aborted = { signal: AbortSignal.abort() };
@@ -11,6 +17,11 @@ const fetchFrom = (server: string, address: string) =>
   );
 
 const ALLOWED = "AbortError";
+
+const here: LookupFunction = (_host, options, callback) => {
+  if (options.all) callback(null, [{ address: "127.0.0.1", family: 4 }]);
+  else callback(null, "127.0.0.1", 4);
+};
 
 describe("an address that an MCP server names (SEC-43)", () => {
   const ADDRESSES = {
@@ -48,5 +59,44 @@ describe("an address that an MCP server names (SEC-43)", () => {
     ["https://8.8.4.4", "https://me:secret@8.8.8.8/", "refused"],
   ])("needs TLS off this machine, and no credentials: %s names %s", async (server, address, expected) => {
     expect(await fetchFrom(server, address)).toBe(expected);
+  });
+
+  it.each(["http", "https"])(
+    "A30 is not on this machine because the server's name leads here, over %s",
+    async (scheme) => {
+      let count = 0;
+      const inner = createServer((_, response) => response.end(String(++count)));
+      // Somebody on this machine, without the certificate of the server.
+      const impostor = createTlsServer(makeCertificate("other.test"), (_, response) => response.end());
+      for (const one of [inner, impostor]) await once(one.listen(0, "127.0.0.1"), "listening");
+      const [port, tlsPort] = [inner, impostor].map((one) => (one.address() as AddressInfo).port);
+      try {
+        const server = new URL(`${scheme}://server.test:${scheme === "http" ? port : tlsPort}`);
+        const fetch = createGuardedFetch("srv", server, here);
+        for (const named of [`http://127.0.0.1:${port}/`, `http://localhost:${port}/`, `https://other.test:${port}/`]) {
+          await expect(fetch(named, { method: "POST", body: "a=1" })).rejects.toThrow(/more private|not https/);
+        }
+        expect(count).toBe(0);
+      } finally {
+        inner.close();
+        impostor.close();
+      }
+    },
+  );
+
+  it("A30 is in this network where the server proves there who it is", async () => {
+    const own = makeCertificate("server.test");
+    const server = createTlsServer(own, (_, response) => response.end());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    setDefaultCACertificates([own.cert.toString()]);
+    try {
+      const fetch = createGuardedFetch("srv", new URL(`https://server.test:${port}`), here);
+      await expect(fetch("https://10.0.0.9/", aborted)).rejects.toThrow("aborted");
+      await expect(fetch("https://127.0.0.1/", aborted)).rejects.toThrow("more private");
+    } finally {
+      setDefaultCACertificates(getCACertificates("bundled"));
+      server.close();
+    }
   });
 });
