@@ -131,21 +131,36 @@ function decodeJson(
   return { type, call, at, head: decodeHead(payload, wantsHeaders) };
 }
 
-/** True if the content is that of the record's type. */
+/** True if the content is that of the record's type. Somebody else may have written it. */
 function isSound(record: CaptureRecord): boolean {
   switch (record.type) {
-    case "call":
-      return typeof record.head.path === "string" && typeof record.head.headers === "object";
+    case "call": {
+      const { method, origin, path, headers, transport, requestId = "" } = record.head;
+      const isPlace = isText(origin) && isText(path) && path.startsWith("/") && URL.canParse(path, origin);
+      const isHow = /^[A-Z]{1,20}$/.test(method) && (transport === "h1" || transport === "h2");
+      return isPlace && isHow && isText(requestId) && areTexts(headers);
+    }
     case "response":
-      return typeof record.head.status === "number" && typeof record.head.headers === "object";
-    case "end":
-      return typeof record.end.outcome === "string";
-    case "note":
-      return typeof record.note.type === "string";
+      return Number.isInteger(record.head.status) && areTexts(record.head.headers);
+    case "end": {
+      const { outcome, cut = {}, trailers = {}, sentBytes, receivedBytes } = record.end;
+      const { http2Code = 0 } = cut;
+      return isText(outcome) && [sentBytes, receivedBytes, http2Code].every(Number.isFinite) && areTexts(trailers);
+    }
+    case "note": {
+      const { note } = record;
+      if (note.type === "omitted" && !Number.isFinite(note.bytes)) return false;
+      return isText(note.type) && isText(note.type === "conversation" ? note.id : note.reason);
+    }
     default:
       return true;
   }
 }
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+const areTexts = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(isText);
 
 function decodeHead(payload: Buffer, wantsHeaders: boolean) {
   const end = payload.indexOf("\n");

@@ -65,10 +65,22 @@ export async function loadCassette(capture: MaskedCapture): Promise<Cassette> {
     const record = stored.read();
     if (record) addRecord(record, found);
   });
-  const calls = joinUploads(withoutChanged([...found.values()])).map(describe);
+  const calls = readable(file, () => joinUploads(withoutChanged([...found.values()])).map(describe));
   if (calls.length === 0)
     throw new ExcursorError("invalid-request", `${file} holds no call.`, { hint: "Record at least one call into it." });
   return { calls, problem: describeTail(file, tail) };
+}
+
+/** A capture may be anybody's. */
+function readable<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new ExcursorError("invalid-request", `${file} holds a message that cannot be read.`, {
+      hint: "Record it again.",
+      cause,
+    });
+  }
 }
 
 function addRecord(record: CaptureRecord, found: Map<number, Found>): void {

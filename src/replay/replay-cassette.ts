@@ -10,7 +10,7 @@ import { IdMap } from "./id-map.ts";
 import { meaningOf, UUID } from "./meaning.ts";
 import { blobsOf } from "./recorded-replies.ts";
 import { isCut, recordedSteps, replayStream } from "./replay-stream.ts";
-import type { ReplayTarget } from "./replay-target.ts";
+import { isAllowedCall, otherHeaders, type ReplayTarget } from "./replay-target.ts";
 import { firstDifference, type Step, type StepDifference, Steps } from "./steps.ts";
 
 /** The result of one recorded call. */
@@ -36,7 +36,7 @@ export async function* replayCassette(cassette: Cassette, target: ReplayTarget):
   for (const id of runIds(cassette)) ids.addUuid(id, randomUUID());
   for (const [index, call] of cassette.calls.entries()) {
     const place = { call: index + 1, method: call.head.method, path: call.path };
-    const reason = reasonToSkip(call);
+    const reason = reasonToSkip(call) ?? (target.sendsAll || isAllowed(call) ? undefined : NOT_ALLOWED);
     if (reason !== undefined) {
       yield { ...place, ms: 0, result: "skipped", reason };
       continue;
@@ -49,6 +49,22 @@ export async function* replayCassette(cassette: Cassette, target: ReplayTarget):
     yield difference ? { ...place, ms, result: "different", difference } : { ...place, ms, result: "same" };
   }
 }
+
+const NOT_ALLOWED = "it is neither a run nor a known read: --all sends it";
+
+const isAllowed = ({ head, path }: CassetteCall): boolean => isAllowedCall(head, path);
+
+/** What is sent only if all is: calls, and headers of the calls. */
+export const othersOf = ({ calls }: Cassette): readonly string[] => [
+  ...new Set(
+    calls
+      .filter((call) => reasonToSkip(call) === undefined)
+      .flatMap((call) => [
+        ...(isAllowed(call) ? [] : [`${call.head.method} ${call.path}`]),
+        ...otherHeaders(call.head).map((name) => `header ${name}`),
+      ]),
+  ),
+];
 
 function runIds({ calls }: Cassette): ReadonlySet<string> {
   const ids = new Set<string>();

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { truncateSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -10,7 +13,7 @@ import { CaptureWriter } from "../../src/capture/capture-writer.ts";
 import { CaptureRecorder } from "../../src/capture/recorder.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { loadCassette } from "../../src/replay/cassette.ts";
-import { type CallReplay, replayCassette } from "../../src/replay/replay-cassette.ts";
+import { type CallReplay, othersOf, replayCassette } from "../../src/replay/replay-cassette.ts";
 import { headersWith } from "../../src/replay/replay-target.ts";
 import type { SimOptions } from "../../src/sim/options.ts";
 import { createConnectionPool } from "../../src/wire/http/connection-pool.ts";
@@ -42,12 +45,18 @@ async function record(
   return file;
 }
 
-async function replay(file: string, options: Partial<SimOptions> = {}, timeoutMs = 20_000, isPaced = false) {
+async function replay(
+  file: string,
+  options: Partial<SimOptions> = {},
+  timeoutMs = 20_000,
+  isPaced = false,
+  sendsAll = false,
+) {
   const { sim, trace } = await setUp("h2", {}, options);
   const transports = { h1: createHttp1Transport(), h2: createConnectionPool() };
   const calls: CallReplay[] = [];
-  const headersFor = headersWith(new Secret("a-token"));
-  const target = { origin: sim.url, transports, isPaced, timeoutMs, headersFor };
+  const headersFor = headersWith(new Secret("a-token"), sendsAll);
+  const target = { origin: sim.url, transports, isPaced, sendsAll, timeoutMs, headersFor };
   for await (const call of replayCassette(await loadCassette(openMasked(file)), target)) calls.push(call);
   transports.h1.destroy();
   transports.h2.destroy();
@@ -176,7 +185,10 @@ test("unary calls are compared by status and texts, statistics and other APIs ar
   transport.destroy();
   recorder.close();
   const results = async (options: Partial<SimOptions>) =>
-    (await replay(file, options)).calls.map(({ result, reason, difference }) => [result, reason ?? difference?.step]);
+    (await replay(file, options, 20_000, false, true)).calls.map(({ result, reason, difference }) => [
+      result,
+      reason ?? difference?.step,
+    ]);
   const rest = [
     ["skipped", "statistics are not sent twice"],
     ["same", undefined],
@@ -186,4 +198,58 @@ test("unary calls are compared by status and texts, statistics and other APIs ar
   const file2 = await record("h2", (client) => client.say("@sim say hi"));
   const { calls } = await replay(file2, { cassette: await loadCassette(openMasked(file)) });
   expect(calls).toMatchObject([{ difference: { now: { kind: "end", text: "failed_precondition" } } }]);
+});
+
+test("A27 a capture of somebody else makes no call of its own with the user's token, and sends no header", async () => {
+  const file = join(tmpdir(), `excursor-${randomUUID()}.capture`);
+  files.push(file);
+  const writer = new CaptureWriter({ file, maxBytes: 1e7, onEnd: expect.unreachable });
+  const paths = [
+    "/aiserver.v1.DashboardService/GetMe",
+    "/aiserver.v1.DashboardService/DeleteAccount",
+    "/aiserver.v1.DashboardService/CreateUserApiKey",
+    "/aiserver.v1.BidiService/BidiAppend",
+    "/agent.v1.AgentService/RunSSE/../../../aiserver.v1.DashboardService/DeleteAccount",
+  ];
+  const headers = { "content-type": "application/proto", "x-team-id": "7", "x-http-method-override": "DELETE" };
+  for (const [index, path] of paths.entries()) {
+    const [call, at] = [index + 1, 1e12 + index];
+    const head = { method: "POST", origin: "https://cursor.test", path, headers, transport: "h1" } as const;
+    writer.write({ type: "call", call, at, head });
+    writer.write({ type: "response", call, at, head: { status: 200, headers: {} } });
+    writer.write({ type: "end", call, at, end: { outcome: "ok", sentBytes: 0, receivedBytes: 0 } });
+  }
+  writer.close();
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "", ...Object.keys(request.headers).filter((name) => name in headers));
+    response.end();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const send = async (sendsAll: boolean) => {
+    const transports = { h1: createHttp1Transport(), h2: createConnectionPool() };
+    const headersFor = headersWith(new Secret("a-token"), sendsAll);
+    const target = { origin, transports, isPaced: false, sendsAll, timeoutMs: 20_000, headersFor };
+    const cassette = await loadCassette(openMasked(file));
+    const calls = await Array.fromAsync(replayCassette(cassette, target));
+    transports.h1.destroy();
+    transports.h2.destroy();
+    return { calls, others: othersOf(cassette) };
+  };
+  try {
+    const { calls, others } = await send(false);
+    expect(asked).toEqual([paths[0], "content-type"]);
+    expect(calls.map(({ result }) => result === "skipped")).toEqual([false, true, true, true, true]);
+    expect(others).toEqual([
+      "header x-team-id",
+      "header x-http-method-override",
+      ...paths.slice(1, 4).map((path) => `POST ${path}`),
+    ]);
+    asked.length = 0;
+    await send(true);
+    expect(asked.filter((one) => one.startsWith("/"))).toEqual(paths.slice(0, 4));
+  } finally {
+    server.close();
+  }
 });

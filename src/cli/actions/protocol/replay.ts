@@ -7,8 +7,8 @@ import { backendOrigin } from "../../../config/backend-origin.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { jsonText, printable } from "../../../core/printable.ts";
 import { Secret } from "../../../core/secret.ts";
-import { loadCassette } from "../../../replay/cassette.ts";
-import { type CallReplay, replayCassette } from "../../../replay/replay-cassette.ts";
+import { type Cassette, loadCassette } from "../../../replay/cassette.ts";
+import { type CallReplay, othersOf, replayCassette } from "../../../replay/replay-cassette.ts";
 import { headersWith } from "../../../replay/replay-target.ts";
 import type { Step } from "../../../replay/steps.ts";
 import { isLoopback } from "../../../server/gate/public-bind.ts";
@@ -17,6 +17,7 @@ import { createHttp1Transport } from "../../../wire/http/h1-transport.ts";
 import { parseOrigin } from "../../../wire/http/http.ts";
 import { proxyFromEnvironment } from "../../../wire/http/proxy.ts";
 import { createMasker } from "../../open-masked-capture.ts";
+import { askYesNo } from "../../terminal/ask-yes-no.ts";
 
 interface ReplayFlags {
   readonly to: string;
@@ -24,6 +25,7 @@ interface ReplayFlags {
   readonly tokenFrom?: string | undefined;
   readonly paced: boolean;
   readonly timeout: number;
+  readonly all: boolean;
   readonly yes: boolean;
   readonly json: boolean;
 }
@@ -37,6 +39,7 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
   const masker = createMasker();
   const cassette = await loadCassette(new MaskedCapture(file, masker));
   if (cassette.problem !== undefined) process.stderr.write(`${cassette.problem}\n`);
+  if (flags.all && !flags.yes) await confirmOthers(cassette, origin);
   const token = await findToken(origin, flags);
   const findProxy = proxyFromEnvironment(process.env);
   const transports = { h1: createHttp1Transport({ findProxy }), h2: createConnectionPool({ findProxy }) };
@@ -47,7 +50,8 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
       transports,
       isPaced: flags.paced,
       timeoutMs: flags.timeout * 1000,
-      headersFor: headersWith(token),
+      sendsAll: flags.all,
+      headersFor: headersWith(token, flags.all),
     };
     for await (const raw of replayCassette(cassette, target)) {
       const replay = maskAnswer(raw, masker);
@@ -69,6 +73,17 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
     process.stderr.write("The backend wants a token, and the calls had none. Give --account or --token-from.\n");
   }
   return counts.different > 0 ? 1 : 0;
+}
+
+/** Somebody else may have made the capture, and these calls are made in the user's name. */
+async function confirmOthers(cassette: Cassette, origin: string): Promise<void> {
+  const others = othersOf(cassette);
+  if (others.length === 0) return;
+  process.stderr.write(
+    `Beside runs and known reads, --all sends:\n${others.map((one) => `  ${printable(one)}\n`).join("")}`,
+  );
+  if (process.stdin.isTTY && (await askYesNo(`Send them to ${origin}?`, false))) return;
+  throw new ExcursorError("canceled", "Nothing was sent.", { hint: "Leave --all out, or add --yes." });
 }
 
 /** Masks what the backend says now as what it has said: both are shown. */

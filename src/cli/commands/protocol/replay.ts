@@ -14,11 +14,14 @@ export const replayCommand = () =>
     )
     .option("--paced", "keep the pauses of the recorded client", false)
     .option("--timeout <s>", "seconds without a message after which a call is over", wholeNumber, 60)
-    .option("--yes", "also send to a backend that is neither this machine's nor the configured one", false)
+    .option("--all", "also send calls and headers that are not known to be harmless, after a question", false)
+    .option("--yes", "ask nothing, and send to any backend", false)
     .option("--json", "print JSON", false)
     .addHelpText(
       "after",
       `
+Runs and known reads are sent, with known headers. A capture that somebody else made may hold other calls, such as those that
+delete an account.
 Tokens are masked in a capture, so --account or --token-from gives the one to use. Calls to the backend's models count
 against the quota of that account.
 Ids, times, numbers and the places where a text is cut may differ. Exit code: 0 if nothing else does, 1 if something does.
