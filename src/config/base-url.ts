@@ -11,5 +11,5 @@ export function isBaseUrl(value: string): boolean {
 /** Normalises an address so that addresses can be compared: no trailing slash, no default port, lower-case host. */
 export function normalizeBaseUrl(value: string): string {
   const { origin, pathname } = new URL(value);
-  return origin + pathname.replace(/\/+$/, "");
+  return origin + pathname.replace(/\/{1,9}$/, "");
 }

@@ -119,7 +119,7 @@ function formsOf(secret: string): ReadonlySet<string> {
     encodeURIComponent(secret.toWellFormed()),
     JSON.stringify(secret).slice(1, -1),
     bytes.toString("base64"),
-    bytes.toString("base64").replace(/=+$/, ""),
+    bytes.toString("base64").replace(/={1,2}$/, ""),
     bytes.toString("base64url"),
     bytes.toString("hex"),
     ...(half.length >= MIN_HALF_LENGTH ? [half] : []),

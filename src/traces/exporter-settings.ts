@@ -51,7 +51,7 @@ function readContent(text: string, onProblem: (text: string) => void): boolean {
 function endpointOf(environment: Environment): string | undefined {
   const general = environment["OTEL_EXPORTER_OTLP_ENDPOINT"];
   const own = environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
-  return own || (general ? `${general.replace(/\/+$/, "")}/v1/traces` : undefined);
+  return own || (general ? `${general.replace(/\/{1,9}$/, "")}/v1/traces` : undefined);
 }
 
 const isOff = (environment: Environment): boolean =>
@@ -69,8 +69,9 @@ const VALUE = /^[\x20-\x7e]*$/;
 function readHeaders(text: string, onProblem: (text: string) => void): Readonly<Record<string, Secret>> {
   const headers: Record<string, Secret> = {};
   for (const pair of text.split(",").filter((one) => one.trim() !== "")) {
-    const [, name = "", given = "%"] = /^\s*([^=]*?)\s*=(.*)$/s.exec(pair) ?? [];
-    const value = decode(given.trim());
+    const at = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(at, 0)).trim();
+    const value = decode(pair.slice(at + 1).trim());
     if (NAME.test(name) && value !== undefined && VALUE.test(value)) headers[name] = new Secret(value);
     else
       onProblem(

@@ -136,7 +136,7 @@ const SUFFIX = /-(?:none|minimal|low|medium|high|xhigh|extra-high|max|thinking)$
  */
 function namesOf(model: string): readonly string[] {
   const names = [model];
-  let name = model.slice(model.lastIndexOf("/") + 1).replace(/\[.*$/, "");
+  let [name = ""] = model.slice(model.lastIndexOf("/") + 1).split("[", 1);
   names.push(name);
   while (SUFFIX.test(name)) {
     name = name.replace(SUFFIX, "");

@@ -36,7 +36,7 @@ function insideFence(text: string): string {
 
 function afterLeadIn(text: string): string {
   const opening = text.indexOf("{");
-  return opening !== -1 && /(?::|\n)\s*$/.test(text.slice(Math.max(0, opening - LEAD_IN_CHARS), opening))
+  return opening !== -1 && /[:\n]\s{0,15}$/.test(text.slice(Math.max(0, opening - LEAD_IN_CHARS), opening))
     ? text.slice(opening)
     : "";
 }

@@ -54,7 +54,7 @@ export class CodeFences {
   }
 
   #endLine(): void {
-    const [, fence = "", rest = ""] = /^[ \t]*(`{3,}|~{3,})(.*)$/.exec(this.#line) ?? [];
+    const [, fence = "", rest = ""] = /^[ \t]*(`{3,}|~{3,})(.*)$/s.exec(this.#line) ?? [];
     this.#line = "";
     if (fence === "") return;
     // An opening line with backticks has no further backtick; a closing line has nothing else.

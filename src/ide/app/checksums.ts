@@ -11,7 +11,7 @@ export type ChecksumAlgorithm = "sha256" | "md5" | "sha1" | "sha384" | "sha512";
 
 const ALGORITHMS: readonly ChecksumAlgorithm[] = ["sha256", "md5", "sha1", "sha384", "sha512"];
 const SPELLINGS: readonly ChecksumScheme["spell"][] = [
-  (digest) => digest.toString("base64").replace(/=+$/, ""),
+  (digest) => digest.toString("base64").replace(/={1,2}$/, ""),
   (digest) => digest.toString("base64"),
   (digest) => digest.toString("hex"),
   (digest) => digest.toString("base64url"),

@@ -8,8 +8,12 @@ export function listProcesses(platform: NodeJS.Platform): readonly RunningProces
     const rows = run("tasklist", ["/fo", "csv", "/nh"]).matchAll(/^"([^"]+)","(\d+)"/gm);
     return [...rows].map(([, program = "", pid]) => ({ pid: Number(pid), program }));
   }
-  const rows = run("ps", ["-axo", "pid=,comm="]).matchAll(/^\s*(\d+)\s+(.+?)\s*$/gm);
-  return [...rows].map(([, pid, program = ""]) => ({ pid: Number(pid), program }));
+  return run("ps", ["-axo", "pid=,comm="])
+    .split("\n")
+    .flatMap((line) => {
+      const [pid = "", ...words] = line.trim().split(" ");
+      return /^\d+$/.test(pid) ? [{ pid: Number(pid), program: words.join(" ").trim() }] : [];
+    });
 }
 
 function listProc(): readonly RunningProcess[] {

@@ -5,7 +5,7 @@ export interface VariableSource {
 }
 
 /** `${NAME}`, `${NAME:-otherwise}`, `${env:NAME}`, `${userHome}`, `${workspaceFolder}`. */
-const VARIABLE = /\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const VARIABLE = /\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}/g;
 
 /**
  * Replaces variables in the strings of a JSON value, in the syntax of Cursor and others. Reports unset variables with

@@ -108,7 +108,7 @@ export class ConnectFailure extends Error {
         {
           type: ErrorDetailsSchema.typeName,
           debug: toJson(ErrorDetailsSchema, message),
-          value: Buffer.from(toBinary(ErrorDetailsSchema, message)).toString("base64").replace(/=+$/, ""),
+          value: Buffer.from(toBinary(ErrorDetailsSchema, message)).toString("base64").replace(/={1,2}$/, ""),
         },
       ],
     };

@@ -27,7 +27,7 @@ export const hopHeaders = ({ hop }: ApiEndpoint, hops: readonly string[] = []): 
 /** Splits `https://host/v1/` into its origin and `/v1`. */
 export function readBaseUrl(baseURL: string): Pick<ApiEndpoint, "origin" | "basePath"> {
   const { origin, pathname } = new URL(baseURL);
-  return { origin, basePath: pathname.replace(/\/+$/, "") };
+  return { origin, basePath: pathname.replace(/\/{1,9}$/, "") };
 }
 
 /** Maps model names between clients and the upstream. */
