@@ -110,7 +110,10 @@ const TIMEOUT_MS = 60_000;
 function call(command: string, args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8", timeout: TIMEOUT_MS });
   if (status === 0) return stdout;
-  const reason = (error ? error.message : stderr.trim().split("\n")[0] || `exit code ${status}`).replace(/\.{1,9}$/, "");
+  const reason = (error ? error.message : stderr.trim().split("\n")[0] || `exit code ${status}`).replace(
+    /\.{1,9}$/,
+    "",
+  );
   const isAway = error !== undefined || /connect to (?:user scope )?bus|XDG_RUNTIME_DIR/i.test(stderr);
   throw new ExcursorError(
     isAway ? "no_service_manager" : "service_failed",

@@ -108,7 +108,9 @@ export class ConnectFailure extends Error {
         {
           type: ErrorDetailsSchema.typeName,
           debug: toJson(ErrorDetailsSchema, message),
-          value: Buffer.from(toBinary(ErrorDetailsSchema, message)).toString("base64").replace(/={1,2}$/, ""),
+          value: Buffer.from(toBinary(ErrorDetailsSchema, message))
+            .toString("base64")
+            .replace(/={1,2}$/, ""),
         },
       ],
     };
