@@ -7,7 +7,9 @@ import { findServers } from "../mcp/servers/server-files.ts";
 import { readExporterSettings } from "../traces/exporter-settings.ts";
 import { proxySecrets } from "../wire/http/proxy.ts";
 import { secretsIn } from "./hub/server-secrets.ts";
-import { type LoadedConfig, loadConfig } from "./load-config.ts";
+import type { LoadedConfig } from "./load-config.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 const KEY_FILES = ["key", "bridge-key", "path-secret"] as const;
 const MAX_KEY_BYTES = 4096;
@@ -15,27 +17,24 @@ const SECRET_FLAG = /^--(?:key|token|api-key|cookie|seed)(?:=(.*))?$/s;
 /** Members of settings that name variables. */
 const NAMES_VARIABLES = /^(?:keyVariable|passEnv)$/;
 
-/** Returns every secret that was configured: in flags, variables, settings, key files and MCP servers. Logins are apart. */
-export function secretsOf({ values, home }: Pick<LoadedConfig, "values" | "home">): readonly string[] {
+/**
+ * Returns every secret that was configured: in flags, variables, settings, key files and MCP servers. Logins are apart.
+ * Without settings, because these are the trouble, the first two.
+ */
+export function secretsOf(loaded: Pick<LoadedConfig, "values" | "home"> | undefined): readonly string[] {
+  const { argv, env } = process;
+  const given = givenSecrets(argv, env);
+  if (!loaded) return given.flatMap(withParts);
+  const { values, home } = loaded;
   const kept = KEY_FILES.map((name) => readSmallFile(join(home, name), MAX_KEY_BYTES)?.trim() ?? "");
-  return [...givenSecrets(), ...kept, ...valuesIn("", values), ...serverSecrets(home)].flatMap(withParts);
-}
-
-/** The same where no settings were loaded, or where these are the trouble. */
-export function secretsOfThisMachine(): readonly string[] {
-  try {
-    return secretsOf(loadConfig({ flags: {}, environment: process.env }));
-  } catch {
-    return givenSecrets().flatMap(withParts);
-  }
+  return [...given, ...kept, ...valuesIn("", values, env), ...serverSecrets(home, env)].flatMap(withParts);
 }
 
 /** What is masked only where a capture is shown or given away: it names a person. */
 export const ownFolders = (home: string): readonly string[] => [homedir(), home];
 
 /** Of flags and variables, used or not. */
-function givenSecrets(): readonly string[] {
-  const { argv, env } = process;
+function givenSecrets(argv: readonly string[], env: Environment): readonly string[] {
   const flags = argv.flatMap((argument, index) => {
     const flag = SECRET_FLAG.exec(argument);
     return flag ? [flag[1] ?? argv[index + 1] ?? ""] : [];
@@ -45,19 +44,19 @@ function givenSecrets(): readonly string[] {
   return [...flags, ...variables, ...proxySecrets(env), ...Object.values(headers).map((secret) => secret.reveal())];
 }
 
-function valuesIn(name: string, value: unknown): readonly string[] {
+function valuesIn(name: string, value: unknown, env: Environment): readonly string[] {
   if (value instanceof Secret) return [value.reveal()];
   if (typeof value === "string") {
-    if (NAMES_VARIABLES.test(name)) return [process.env[value] ?? ""];
+    if (NAMES_VARIABLES.test(name)) return [env[value] ?? ""];
     return isSecretValue(name, value) ? [value] : [];
   }
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([own, inner]) => valuesIn(Array.isArray(value) ? name : own, inner));
+  return Object.entries(value).flatMap(([own, inner]) => valuesIn(Array.isArray(value) ? name : own, inner, env));
 }
 
-function serverSecrets(home: string): readonly string[] {
+function serverSecrets(home: string, environment: Environment): readonly string[] {
   try {
-    const places = { home, project: process.cwd(), userHome: homedir(), environment: process.env };
+    const places = { home, project: process.cwd(), userHome: homedir(), environment };
     return findServers(places).servers.flatMap((server) => secretsIn(server).map((secret) => secret.reveal()));
   } catch {
     // A file that cannot be read is reported by who uses it.

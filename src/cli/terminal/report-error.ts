@@ -13,8 +13,18 @@ export async function reportError(thrown: unknown): Promise<number> {
   if (error.hint !== undefined) lines.push(error.hint);
   if (error.kind === "internal" && error.cause instanceof Error) lines.push(error.cause.stack ?? error.cause.message);
   // Loaded on demand: all settings are behind it.
-  const { secretsOfThisMachine } = await import("../../app/secrets-of.ts");
-  const redactor = createRedactor(secretsOfThisMachine());
+  const { secretsOf } = await import("../../app/secrets-of.ts");
+  const redactor = createRedactor(secretsOf(await loadedConfig()));
   process.stderr.write(`${label}: ${redactor.redact(printable(lines.join("\n")))}\n`);
   return exitCodeOf(error.kind);
+}
+
+async function loadedConfig() {
+  try {
+    const { loadConfig } = await import("../../app/load-config.ts");
+    return loadConfig({ flags: {}, environment: process.env });
+  } catch {
+    // The error may be about the settings.
+    return undefined;
+  }
 }
