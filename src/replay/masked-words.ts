@@ -3,6 +3,9 @@ import { Masker } from "../capture/mask/masker.ts";
 /** No secret has these. */
 const BETWEEN_SECRETS = /[\s"'\\,;<>()]+/;
 
+/** What a field is masked with for its name, which a text alone does not tell. */
+const MASK = /^[xyz_-]{16,}$/;
+
 /** Masks keep length and punctuation. */
 export const shapeOf = (text: string): string => text.replace(/\w/g, "x");
 
@@ -14,12 +17,12 @@ export function maskedWords(recorded: string, now: string): readonly (readonly [
   const bytes = Buffer.from(now, "latin1");
   new Masker().mask(bytes);
   const masked = bytes.toString("latin1");
-  if (masked === now) return [];
   const before = recorded.split(BETWEEN_SECRETS);
   const hidden = masked.split(BETWEEN_SECRETS);
   return now.split(BETWEEN_SECRETS).flatMap((word, index) => {
     const old = before[index] ?? "";
-    const isMask = word !== hidden[index] && word !== old && shapeOf(word) === shapeOf(old);
+    const isHidden = word !== hidden[index] || MASK.test(old);
+    const isMask = isHidden && word !== old && shapeOf(word) === shapeOf(old);
     return isMask ? [[old, word] as const] : [];
   });
 }
