@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { encodeAppend } from "../../src/wire/agent/bidi-append.ts";
 import { encodeFrame } from "../../src/wire/connect/envelope.ts";
@@ -27,9 +29,11 @@ async function setUp() {
   /** A holder of the key is served by the gateway and by the face, meanwhile. */
   const servesHolders = async () => {
     for (const url of [listeners.gateway, listeners["Cursor face"]]) {
-      const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}` } });
-      expect([url, response.status]).toEqual([url, 200]);
-      await response.text();
+      // On a connection of its own, which has to be let in.
+      const request = get(`${url}/v1/models`, { agent: false, headers: { authorization: `Bearer ${KEY}` } });
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      expect([url, response.statusCode]).toEqual([url, 200]);
+      await text(response);
     }
   };
   return { listeners, residentMiB, servesHolders };
