@@ -9,8 +9,8 @@ export interface RequestHead {
 }
 
 /**
- * Returns a function that tells the face of a request without a route: the one that recognises its headers, else the
- * one with the most paths that begin like its own, else the first.
+ * Returns a function that tells the face of a request without a route: the one that recognises its headers, else of those whose paths
+ * begin like its own one that knows no headers, else the one with most of them, else the first.
  */
 export function createFaceGuess(faces: FaceModules, routes: readonly Route[]): (request: RequestHead) => FaceModule {
   const paths = routes.map(({ path, face }) => ({ face, segments: segmentsOf(path) }));
@@ -28,7 +28,9 @@ export function createFaceGuess(faces: FaceModules, routes: readonly Route[]): (
       paths.filter((path) => likeness(path) === longest),
       ({ face }) => face,
     );
-    return [...alike].reduce((a, b) => (b[1].length > a[1].length ? b : a))[0];
+    // A face whose clients name themselves by a header would have been recognised.
+    const silent = [...alike].filter(([face]) => !face.isSpokenBy);
+    return (silent.length > 0 ? silent : [...alike]).reduce((a, b) => (b[1].length > a[1].length ? b : a))[0];
   };
 }
 
