@@ -206,7 +206,7 @@ describe("excursor serve --capture", { timeout: 60_000 }, () => {
         "--upstream",
         upstream,
         "--key",
-        "a-key-for-tests",
+        "a-key-for-these-tests",
         "--capture",
       ]);
       const { url, captureFile } = JSON.parse(await firstLine());
@@ -216,7 +216,7 @@ describe("excursor serve --capture", { timeout: 60_000 }, () => {
     expect(first.captureFile.startsWith(captures)).toBe(true);
     const answer = await fetch(`${first.url}/v1/chat/completions`, {
       method: "POST",
-      headers: { "content-type": "application/json", authorization: "Bearer a-key-for-tests" },
+      headers: { "content-type": "application/json", authorization: "Bearer a-key-for-these-tests" },
       body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: "@sim say hi" }] }),
     });
     expect(answer.status).toBe(200);
