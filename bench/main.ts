@@ -12,6 +12,7 @@ import { measureDashboard } from "./records/dashboard.ts";
 import { measureMetricsCost } from "./records/metrics-cost.ts";
 import { measureUsageRecord } from "./records/usage-record.ts";
 import { measureFrameParser } from "./steps/frame-parser.ts";
+import { measurePatterns } from "./steps/patterns.ts";
 import { measureRequestCost } from "./steps/request-cost.ts";
 import { measureTextDelta } from "./steps/text-delta.ts";
 import { measureThinkSplitter } from "./steps/think-splitter.ts";
@@ -53,6 +54,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   installed: measureInstalled,
   "ide-patch": measureIdePatch,
   "think-splitter": measureThinkSplitter,
+  patterns: measurePatterns,
   hub: measureHub,
   "thinking-path": measureThinkingPath,
   "cursor-face": measureCursorFace,

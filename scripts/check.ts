@@ -17,6 +17,7 @@ const CHECKS: Readonly<Record<string, () => string>> = {
   "types hold": () => run("tsc", "-p", ".") + run("tsc", "-p", "ui") + run("tsc", "-p", "test"),
   "format and lint": () => run("biome", "check", "--error-on-warnings", "."),
   "nothing is dead": () => run("knip", "--no-progress"),
+  "expressions are linear": () => run("node", "scripts/patterns.ts"),
   "imports point one way": () => findWrongImports("src").join("\n"),
   "cited requirements are defined": () => findUndefinedIds().join("\n"),
   "counts are within budget": () => run("node", "scripts/budget.ts", "--check"),

@@ -4,8 +4,10 @@ import { SecretForms } from "../../observe/secret-forms.ts";
 
 /** A text of these letters alone is a mask. */
 const LETTERS = "xyz";
-/** In JSON, a letter behind a backslash is a part of an escape. */
-const MASKED = /(?<!\\)[\w\u0080-\u00ff]/g;
+const BACKSLASH = 92;
+/** Digits, letters and `_`, and what is no ASCII. */
+const MASKED = Uint8Array.from({ length: 256 }, (_, code) => (/[\w\x80-\xff]/.test(String.fromCharCode(code)) ? 1 : 0));
+const isMasked = (code: number): boolean => MASKED[code] === 1;
 const UNMASKED = /(?<!\\)[\dA-Za-w_\u0080-\u00ff]/;
 /** Bytes of a text as hex, as an append has them. */
 const HEX = /^(?:[2-7][\da-f]){8,}$/;
@@ -79,8 +81,14 @@ export class Masker {
     if (HEX.test(secret)) return Buffer.from(this.#maskOf(hexText(secret)), "latin1").toString("hex");
     if (!UNMASKED.test(secret)) return secret;
     const digest = createHmac("sha256", this.#key).update(secret, "latin1").digest();
-    let at = 0;
-    return secret.replace(MASKED, () => LETTERS[(digest[at++ % digest.length] ?? 0) % LETTERS.length] ?? "x");
+    const bytes = Buffer.from(secret, "latin1");
+    let count = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      // In JSON, a letter behind a backslash is a part of an escape.
+      if (!isMasked(bytes[at] ?? 0) || bytes[at - 1] === BACKSLASH) continue;
+      bytes[at] = LETTERS.charCodeAt((digest[count++ % digest.length] ?? 0) % LETTERS.length);
+    }
+    return bytes.toString("latin1");
   }
 }
 

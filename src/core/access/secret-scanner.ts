@@ -224,6 +224,7 @@ function findAddress(text: string, at: number, length: number, spans: SecretSpan
 
 /** A secret of an application of Azure. */
 function findAzure(text: string, at: number, spans: SecretSpan[], add: Add): void {
+  if (text[at - 1] !== "Q") return;
   const end = runEnd(text, at, TOKEN, at + LONGEST_LOOK);
   const start = at - "abc8Q".length;
   const isOne = /^[\w.~-]{3}\dQ$/.test(text.slice(Math.max(start, 0), at)) && end - at > 30;

@@ -10,6 +10,8 @@ type Token = Readonly<Partial<Record<"fd" | "redirect" | "operator" | "plain" | 
 /** Words that begin a compound command, in any shell. */
 const KEYWORDS =
   /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|begin|end|and|or|not|switch)$/;
+/** No person reads a longer one. */
+const MAX_LENGTH = 64 * 1024;
 /** A word ends where a blank, an operator or a redirection follows. */
 const TOKEN =
   /[ \t]*(?:(?<fd>\d?)(?<redirect>&>>|&>|>>|>&|>|<)[ \t]*|(?<operator>&&|\|\||\|&|[;|&\n])|(?:(?<plain>[\w./:-]+)|'(?<quoted>[^'\\]*)')(?=[ \t\n;&|<>]|$))/y;
@@ -20,7 +22,10 @@ const TOKEN =
  * `parsing_failed`: a client then treats the command as one that it cannot judge.
  */
 export function parseShell(command: string): ShellCommandParsingResult {
-  return create(ShellCommandParsingResultSchema, parse(tokensOf(command.trim())) ?? failed(command));
+  return create(
+    ShellCommandParsingResultSchema,
+    parse(command.length > MAX_LENGTH ? [] : tokensOf(command.trim())) ?? failed(command),
+  );
 }
 
 const failed = (command: string): Parsed => ({
