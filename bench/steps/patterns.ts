@@ -113,7 +113,7 @@ function worstGrowth(name: string, readers: Readers, texts: Texts, bytes: number
       if (timeOf(() => read(large)) < FLOOR_NS) continue;
       const once = growth(read, make, bytes);
       // Where a square grows, it goes on growing; a collection of garbage, or a bound, does not.
-      const value = once > MAX_GROWTH ? Math.min(once, growth(read, make, 2 * bytes)) : once;
+      const value = once > MAX_GROWTH ? Math.min(once, growth(read, make, 8 * bytes)) : once;
       if (value > worst.value) worst = { value, note: `${reader}: ${JSON.stringify(large.slice(0, 30))}` };
     }
   }

@@ -1,6 +1,5 @@
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
-import { isSecretName } from "../core/access/secret-scanner.ts";
 import { messageKind } from "../wire/agent/frame-kind.ts";
 import type { IdMap } from "./id-map.ts";
 
@@ -61,8 +60,6 @@ function collectTexts(message: ReflectMessage, texts: string[], depth: number): 
   };
   for (const field of message.sortedFields) {
     if (!message.isSet(field) || IDS.test(field.name) || SURROUNDINGS.has(field.name)) continue;
-    // Masked in a recording.
-    if (isSecretName(field.name)) continue;
     const value: unknown = message.get(field);
     if (field.fieldKind === "list") {
       const items = [...(value as Iterable<unknown>)];
