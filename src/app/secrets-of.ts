@@ -26,8 +26,17 @@ export function secretsOf(loaded: Pick<LoadedConfig, "values" | "home"> | undefi
   const given = givenSecrets(argv, env);
   if (!loaded) return given.flatMap(withParts);
   const { values, home } = loaded;
-  const kept = KEY_FILES.map((name) => readSmallFile(join(home, name), MAX_KEY_BYTES)?.trim() ?? "");
+  const kept = KEY_FILES.map((name) => keyIn(join(home, name)));
   return [...given, ...kept, ...valuesIn("", values, env), ...serverSecrets(home, env)].flatMap(withParts);
+}
+
+/** A file that cannot be read holds no secret that could be shown, and may be what an error is about. */
+function keyIn(path: string): string {
+  try {
+    return readSmallFile(path, MAX_KEY_BYTES)?.trim() ?? "";
+  } catch {
+    return "";
+  }
 }
 
 /** What is masked only where a capture is shown or given away: it names a person. */

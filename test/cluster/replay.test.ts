@@ -31,7 +31,8 @@ describe.skipIf(!hasRedis)("a follow-up of a run that another gateway holds", ()
     const question: Messages = [{ role: "user", content: PROMPT }];
     const answer = await ask(one, question);
     expect(await parked(one)).toEqual({ runs: 1, replays: 0 });
-    expect((await ask(other, [...question, answer, ...answersTo(answer)])).content).toBe("saw a fresh");
+    // The ended run may have stored its suspended checkpoint in time: then its call is made again on the new stream, and answered here.
+    expect((await ask(other, [...question, answer, ...answersTo(answer)])).content).toMatch(/^saw a (?:fresh|stream)$/);
     await expect.poll(() => parked(one)).toEqual({ runs: 0, replays: 0 });
     expect(await parked(other)).toEqual({ runs: 0, replays: 1 });
   });
