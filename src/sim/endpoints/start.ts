@@ -31,8 +31,7 @@ function startCallerOf({ account, backend }: Caller): StartCaller {
   const identity = identityOf(account);
   return {
     ...identity,
-    // The same for every account, so that a recorded start can be replayed with another token.
-    pathKey: createHash("sha256").update("paths of the simulated backend").digest("base64url"),
+    pathKey: createHash("sha256").update(identity.authId).digest("base64url"),
     http2Config: backend.options.hostConfig === "h2" ? Http2Config.FORCE_BIDI_ENABLED : Http2Config.FORCE_BIDI_DISABLED,
     defaultModel: () => "default",
     nameFor: titleFor,
