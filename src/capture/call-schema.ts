@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { AgentService } from "../gen/agent/v1/service_pb.ts";
 import { AiService } from "../gen/aiserver/v1/ai_pb.ts";
 import { AnalyticsService } from "../gen/aiserver/v1/analytics_pb.ts";
+import { AuthService } from "../gen/aiserver/v1/auth_pb.ts";
 import { BidiService } from "../gen/aiserver/v1/bidi_pb.ts";
 import { DashboardService } from "../gen/aiserver/v1/dashboard_pb.ts";
 import { ServerConfigService } from "../gen/aiserver/v1/server_config_pb.ts";
@@ -15,6 +16,7 @@ const SERVICES = [
   ServerConfigService,
   DashboardService,
   AnalyticsService,
+  AuthService,
 ];
 
 const METHODS: ReadonlyMap<string, DescMethod> = new Map(
