@@ -21,8 +21,8 @@ export function maskedWords(recorded: string, now: string): readonly (readonly [
   const hidden = masked.split(BETWEEN_SECRETS);
   return now.split(BETWEEN_SECRETS).flatMap((word, index) => {
     const old = before[index] ?? "";
-    const isHidden = word !== hidden[index] || MASK.test(old);
-    const isMask = isHidden && word !== old && shapeOf(word) === shapeOf(old);
+    const isHidden = word !== hidden[index] && shapeOf(word) === shapeOf(old);
+    const isMask = word !== old && (isHidden || (MASK.test(old) && word.length === old.length));
     return isMask ? [[old, word] as const] : [];
   });
 }
